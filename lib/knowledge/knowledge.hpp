@@ -1,0 +1,155 @@
+// What the world outside is like: releases, images, accelerators. Rows with a source each.
+//
+// The tables are knowledge/*.yaml in the repository, validated and compiled into read-only data at build time and
+// decoded when a table is first asked for; --knowledge DIR replaces or adds tables at run time (a file of the same name
+// replaces the table). A row that is `unverified` may cause a warning at most. A table may be `complete` over a range
+// of versions: only inside of it does a missing row mean "does not exist".
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/date.hpp"
+#include "base/version.hpp"
+
+namespace imgforge {
+
+struct Row {
+  std::string source;  // a URL, a file and commit, or a release's notes
+  bool unverified = false;
+};
+
+/// The closed world of a table: every version from `from` through `through` is in it.
+struct Complete {
+  Version from;
+  Version through;
+  bool covers(const Version& version) const { return from <= version && version <= through; }
+};
+
+/// One release of the Beam Python SDK. knowledge/beam_releases.yaml
+struct BeamRelease : Row {
+  Version version;
+  Date released;
+  std::vector<PythonMinor> pythons;  // classifiers of the release
+  std::string requires_python;       // as PyPI has it; a specifier set
+  std::string image_base;            // Debian code name of the SDK image: "bookworm"
+};
+
+/// What boot and the SDK do, from which release on. knowledge/beam_behaviour.yaml; the rows' ids are these:
+enum class BeamBehaviour {
+  pip_on_path,          // 2.29.0: pip by PATH, before: env "pip" or /usr/local/bin/pip
+  pip_as_module,        // 2.44.0: python -m pip; the env "pip" is not read any more
+  boot_venv,            // 2.44.0: boot makes a venv of --system-site-packages for every worker
+  default_environment,  // 2.48.0: RUN_PYTHON_SDK_IN_DEFAULT_ENVIRONMENT is read
+  beam_required,        // 2.50.0: boot refuses to run where apache-beam is not installed
+  python_fallback,      // 2.51.0: PYTHON_PATH, else python, else python3
+  options_file,         // 2.73.0: pipeline_options.json is written into the working directory
+  no_build_isolation,   // 2.75.0: pip installs sdists with what the image has (setuptools, wheel)
+  multi_arch_image,     // 2.50.0: amd64 and arm64
+};
+
+/// What the SDK image of a release and Python ships. knowledge/beam_image_pins.yaml
+struct BeamImagePins : Row {
+  Version beam;
+  PythonMinor python;
+  std::map<std::string, Version, std::less<>> packages;  // by normalised name: numpy, protobuf, dill, ...
+};
+
+/// One accelerator of Dataflow. knowledge/tpus.yaml
+struct TpuType : Row {
+  std::string type;           // "tpu-v5-lite-podslice"
+  std::string topology;       // "1x1"
+  std::string machine_type;   // "ct5lp-hightpu-1t"
+  unsigned chips = 0;
+  unsigned vcpus = 0;
+  std::vector<std::pair<std::string, std::string>> env;  // every variable that the image must set, with its value
+};
+
+/// A minor of CPython. knowledge/python_releases.yaml
+struct PythonRelease : Row {
+  PythonMinor minor;
+  std::optional<Date> released;     // of X.Y.0
+  std::optional<Date> end_of_life;  // the first day without security fixes
+};
+
+/// A family of base images, by repository and a tag pattern. knowledge/base_images.yaml
+struct BaseImage : Row {
+  std::string repository;                // "docker.io/nvidia/cuda"
+  std::string tag;                       // RE2 pattern that has to match the whole tag
+  std::string os;                        // id of a Distribution: "ubuntu20.04"; empty where it is not known
+  std::optional<PythonMinor> python;     // the interpreter it brings; none where it brings none
+  std::string python_group;              // name of a group of `tag` that holds X.Y, instead of `python`
+  std::string python_path;               // "/usr/local/bin/python3", "/opt/conda/bin/python"
+  std::string kind;                      // "beam-sdk", "python", "cuda", "tensorflow", "pytorch", "ngc-tensorflow", "ngc-pytorch", "os"
+  std::optional<Version> cuda;           // where the row is about one tag
+};
+
+/// A release of a Linux distribution. knowledge/distributions.yaml
+struct Distribution : Row {
+  std::string id;                        // "ubuntu22.04", "debian12", "alpine3"
+  std::string code_name;                 // "jammy"
+  std::optional<PythonMinor> python;     // of apt's python3
+  std::vector<PythonMinor> deadsnakes;   // minors that the PPA has for it
+  bool externally_managed = false;       // PEP 668
+  bool has_distutils = true;             // python3-distutils can be installed
+};
+
+/// How a framework is asked for. knowledge/frameworks.yaml
+struct FrameworkRelease : Row {
+  std::string framework;                 // "tensorflow", "torch", "jax"
+  Version version;                       // the first release that the row holds for
+  std::string gpu_requirement;           // "tensorflow[and-cuda]": what brings CUDA as wheels, empty where nothing does
+  std::string tpu_requirement;           // "jax[tpu]"
+  std::string tpu_find_links;            // URL, empty where none is needed
+};
+
+class Knowledge {
+ public:
+  /// The tables that were compiled in.
+  static Knowledge embedded();
+  /// The embedded tables with those of a folder laid over them. Throws Error(knowledge) with every fault of the folder.
+  static Knowledge with_directory(const std::string& directory);
+
+  Knowledge(Knowledge&&) noexcept;
+  Knowledge& operator=(Knowledge&&) noexcept;
+  ~Knowledge();
+
+  /// "2026.11.30" or what the tables say of themselves, with "+custom" where a folder was laid over.
+  const std::string& version() const;
+
+  const std::vector<BeamRelease>& beam_releases() const;          // oldest first
+  const std::optional<Complete>& beam_complete() const;
+  const BeamRelease* beam_release(const Version& version) const;  // by base version: an rc has its release's row
+  /// Whether `version` has the behaviour (an rc by its base version).
+  bool beam_has(BeamBehaviour behaviour, const Version& version) const;
+  const Version& beam_since(BeamBehaviour behaviour) const;
+  const std::string& beam_source(BeamBehaviour behaviour) const;
+  const BeamImagePins* beam_pins(const Version& beam, const PythonMinor& python) const;
+
+  const std::vector<TpuType>& tpus() const;
+  const TpuType* tpu(std::string_view type, std::string_view topology) const;
+
+  const std::vector<PythonRelease>& python_releases() const;
+  const PythonRelease* python_release(const PythonMinor& minor) const;
+
+  const std::vector<Distribution>& distributions() const;
+  const Distribution* distribution(std::string_view id) const;
+
+  /// The first row that matches host/repository and tag, with python_group filled in from the tag.
+  std::optional<BaseImage> base_image(std::string_view host_and_repository, std::string_view tag) const;
+
+  /// The newest row of a framework at or below `version`.
+  const FrameworkRelease* framework(std::string_view framework, const Version& version) const;
+
+  struct Tables;
+
+ private:
+  explicit Knowledge(std::unique_ptr<Tables> tables);
+  std::unique_ptr<Tables> tables_;
+};
+
+}  // namespace imgforge

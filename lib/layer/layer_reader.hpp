@@ -1,0 +1,30 @@
+// Layer bytes → LayerIndex: hash, inflate, tar walk, in one pass and bounded memory.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "image/source.hpp"
+#include "layer/layer_index.hpp"
+
+namespace imgforge {
+
+/// Decides what is kept of a regular file in passing: the number of bytes up to which its content is captured, 0 for none.
+using CapturePolicy = std::function<std::uint64_t(const Entry&)>;
+
+struct LayerLimits {
+  std::uint64_t entries = 4'000'000;
+  std::uint64_t path_bytes = 512ull << 20;       // of all paths and links of a layer together
+  std::uint64_t tar_bytes = 200ull << 30;        // uncompressed
+  std::uint64_t capture_bytes = 256ull << 20;    // of all captures of a layer together; beyond it nothing more is kept
+};
+
+/// Reads the layer to its end and checks its size, its digest, and its diff id where that is the only proof or the
+/// layer is not compressed. Throws Error(image_corrupt | image_limit | image_unsupported) naming the layer; nothing of
+/// a layer that failed is handed out. `progress` is told the blob bytes consumed since the last call.
+LayerIndex read_layer(const Image& image, std::size_t layer, const CapturePolicy& policy,
+                      const LayerLimits& limits = {}, const std::function<void(std::uint64_t)>& progress = {});
+
+}  // namespace imgforge
