@@ -80,7 +80,7 @@ struct PythonRelease : Row {
 struct BaseImage : Row {
   std::string repository;                // "docker.io/nvidia/cuda"
   std::string tag;                       // RE2 pattern that has to match the whole tag
-  std::string os;                        // id of a Distribution: "ubuntu20.04"; empty where it is not known
+  std::string os;                        // id of a LinuxRelease: "ubuntu20.04"; empty where it is not known
   std::optional<PythonMinor> python;     // the interpreter it brings; none where it brings none
   std::string python_group;              // name of a group of `tag` that holds X.Y, instead of `python`
   std::string python_path;               // "/usr/local/bin/python3", "/opt/conda/bin/python"
@@ -88,8 +88,8 @@ struct BaseImage : Row {
   std::optional<Version> cuda;           // where the row is about one tag
 };
 
-/// A release of a Linux distribution. knowledge/distributions.yaml
-struct Distribution : Row {
+/// A release of a Linux distribution. knowledge/linux_releases.yaml
+struct LinuxRelease : Row {
   std::string id;                        // "ubuntu22.04", "debian12", "alpine3"
   std::string code_name;                 // "jammy"
   std::optional<PythonMinor> python;     // of apt's python3
@@ -136,8 +136,8 @@ class Knowledge {
   const std::vector<PythonRelease>& python_releases() const;
   const PythonRelease* python_release(const PythonMinor& minor) const;
 
-  const std::vector<Distribution>& distributions() const;
-  const Distribution* distribution(std::string_view id) const;
+  const std::vector<LinuxRelease>& linux_releases() const;
+  const LinuxRelease* linux_release(std::string_view id) const;
 
   /// The first row that matches host/repository and tag, with python_group filled in from the tag.
   std::optional<BaseImage> base_image(std::string_view host_and_repository, std::string_view tag) const;

@@ -1,0 +1,164 @@
+// The fact model: what a worker needs to know of an image, whoever tells it.
+//
+// Readers fill it in (from_image.hpp; recipes and Dockerfiles have theirs); rules ask. A fact is computed when it is
+// first asked for, so a rule that is not asked costs nothing.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/requirement.hpp"
+#include "base/version.hpp"
+#include "facts/fact.hpp"
+#include "image/platform.hpp"
+
+namespace imgforge {
+
+/// /etc/os-release (freedesktop.org os-release(5)).
+struct OsRelease {
+  std::string id;          // "debian", "ubuntu", "alpine"
+  std::string version_id;  // "12", "22.04"
+  std::string code_name;   // "bookworm"
+  std::string pretty_name;
+};
+
+struct Libc {
+  enum class Family { glibc, musl };
+  Family family = Family::glibc;
+  std::string version;  // "2.36" where a file proves it, else empty
+};
+
+/// The user that the image's config asks for, resolved in /etc/passwd and /etc/group as runtimes do.
+struct User {
+  std::string written;  // "", "1000:1000", "spark"
+  std::uint32_t uid = 0;
+  std::uint32_t gid = 0;
+  std::string home;
+  bool is_root() const { return uid == 0; }
+};
+
+struct WorkingDirectory {
+  std::string path;            // absolute
+  bool exists = false;
+  bool is_directory = false;
+  bool writable = false;       // by the config's user, from owner, group and mode bits; of a missing one: whether it can be made
+};
+
+/// What a program in the entrypoint is found to be.
+enum class Program {
+  boot,      // /opt/apache/beam/boot, or a link to it
+  launcher,  // the Flex Template launcher (/opt/google/dataflow/*_template_launcher)
+  other,     // something else that is in the image
+  missing,   // nothing of that name in the image
+};
+
+/// The entrypoint followed to its end: through tini and its kin, env, conda run, sh -c, scripts that end in exec.
+struct Entrypoint {
+  std::vector<std::string> entrypoint;  // of the config
+  std::vector<std::string> cmd;
+  std::vector<std::string> chain;       // canonical paths, from the first program to the last that could be followed
+  Program ends_in = Program::other;
+  bool arguments_dropped = false;       // the runtime's arguments do not reach the end ("$@" missing, shell form)
+  bool boot_in_cmd_only = false;        // no entrypoint, and boot named in Cmd
+  std::string last;                     // what the chain ends in, as written
+};
+
+/// /opt/apache/beam/boot.
+struct Boot {
+  std::string path;                 // canonical, after links
+  bool regular = false;
+  bool executable = false;          // an x bit is set
+  bool elf = false;
+  unsigned machine = 0;             // e_machine
+  bool dynamic = false;
+  std::string interpreter;          // PT_INTERP of a dynamic one
+  bool interpreter_found = false;   // in the image
+  std::vector<std::string> glibc_versions;     // that it needs: "GLIBC_2.34"
+  std::vector<std::string> missing_versions;   // of those, the ones that the image's libc does not define
+};
+
+struct Interpreter {
+  enum class Kind { system, conda, venv, standalone };
+  std::string path;                    // canonical: "/usr/local/bin/python3.11"
+  PythonMinor minor;
+  std::optional<Version> version;      // exact, where a file proves it
+  Kind kind = Kind::system;
+  std::string prefix;                  // "/usr/local"
+  std::vector<std::string> on_path_as; // names by which PATH finds it: "python", "python3", "python3.11"
+  std::vector<std::string> site_packages;  // folders in effect, in order, those that exist
+  bool has_venv = false;               // the venv module
+  bool has_ensurepip = false;          // ensurepip and a pip wheel for it (bundled, or Debian's /usr/share/python-wheels)
+  std::optional<Version> pip;          // the pip distribution in its site-packages
+  std::string home;                    // of a venv: pyvenv.cfg's home
+  bool externally_managed = false;     // PEP 668
+  std::vector<Evidence> evidence;
+};
+std::string to_string(Interpreter::Kind kind);
+
+/// One installed Python distribution (dist-info or egg-info).
+struct Distribution {
+  std::string name;                    // normalised (PEP 503)
+  std::string version_text;            // as METADATA has it
+  std::optional<Version> version;      // nothing where it is no PEP 440 version
+  std::string site;                    // the folder that holds it
+  std::string metadata_path;
+  std::vector<std::string> requires_dist;  // as written
+  std::string requires_python;
+  std::string installer;
+  Evidence evidence;
+};
+
+/// What a name on PATH leads to.
+struct Command {
+  std::string found_at;   // first PATH entry that has it: "/usr/local/bin/python"
+  std::string canonical;  // after links; empty where it dangles
+  bool dangles = false;
+  bool executable = false;
+};
+
+/// The interpreter that this Beam release's boot starts, and how it comes to it.
+struct WorkerPython {
+  std::size_t interpreter = 0;  // position in interpreters()
+  std::string by;               // "PYTHON_PATH", "python", "python3", "PATH of the boot venv"
+};
+
+/// Machines of ELF files below site-packages folders.
+struct SiteMachines {
+  std::map<unsigned, std::size_t> files;             // by e_machine
+  std::map<unsigned, std::pair<std::string, Evidence>> example;  // by e_machine: a path and where it is
+};
+
+struct Facts {
+  LazyFact<Platform> platform;
+  LazyFact<OsRelease> os_release;
+  LazyFact<Libc> libc;
+  LazyFact<std::vector<std::pair<std::string, std::string>>> env;
+  LazyFact<std::map<std::string, std::string>> labels;
+  LazyFact<User> user;
+  LazyFact<WorkingDirectory> workdir;
+  LazyFact<Entrypoint> entrypoint;
+  LazyFact<Boot> boot;                  // absent: nothing at /opt/apache/beam/boot, or a dangling link (evidence says)
+  LazyFact<Version> boot_version;       // of the SDK that boot came from: PKG-INFO in tars/apache-beam.tar.gz
+  LazyFact<std::vector<Interpreter>> interpreters;
+  LazyFact<std::vector<Distribution>> distributions;  // of every site-packages in effect, nearest first
+  LazyFact<std::map<std::string, Command>> commands;  // python, python3, pip: those that PATH finds
+  LazyFact<Command> usr_local_pip;      // /usr/local/bin/pip, links followed
+  LazyFact<WorkerPython> worker_python; // by the Beam release of beam_version
+  LazyFact<Version> beam_version;       // apache-beam in the worker interpreter's site-packages; else boot's
+  LazyFact<Distribution> beam;          // apache-beam as the worker's interpreter would import it
+  LazyFact<bool> venv_folder_writable;  // can the config's user create /opt/apache/beam-venv
+  LazyFact<SiteMachines> site_machines;
+
+  /// The value of an environment variable; nothing where it is not set or env is not known.
+  std::optional<std::string> variable(std::string_view name) const;
+  /// The interpreter of worker_python, or null.
+  const Interpreter* worker_interpreter() const;
+  /// The distributions that the worker's interpreter sees, nearest first; empty where that is not known.
+  std::vector<const Distribution*> worker_distributions() const;
+};
+
+}  // namespace imgforge
