@@ -69,7 +69,8 @@ struct Entrypoint {
 
 /// /opt/apache/beam/boot.
 struct Boot {
-  std::string path;                 // canonical, after links
+  std::string path;                 // canonical, after links; of a broken link, the link itself
+  std::string broken_link;          // where a link on the way leads to that is not there, or "a circle of links"; else empty
   bool regular = false;
   bool executable = false;          // an x bit is set
   bool elf = false;
@@ -141,12 +142,13 @@ struct Facts {
   LazyFact<User> user;
   LazyFact<WorkingDirectory> workdir;
   LazyFact<Entrypoint> entrypoint;
-  LazyFact<Boot> boot;                  // absent: nothing at /opt/apache/beam/boot, or a dangling link (evidence says)
+  LazyFact<Boot> boot;                  // absent: nothing at /opt/apache/beam/boot; a dangling link is known, with broken_link
   LazyFact<Version> boot_version;       // of the SDK that boot came from: PKG-INFO in tars/apache-beam.tar.gz
   LazyFact<std::vector<Interpreter>> interpreters;
   LazyFact<std::vector<Distribution>> distributions;  // of every site-packages in effect, nearest first
   LazyFact<std::map<std::string, Command>> commands;  // python, python3, pip: those that PATH finds
   LazyFact<Command> usr_local_pip;      // /usr/local/bin/pip, links followed
+  LazyFact<Command> python_path;        // the program that the variable PYTHON_PATH names (a path, or a name on PATH)
   LazyFact<WorkerPython> worker_python; // by the Beam release of beam_version
   LazyFact<Version> beam_version;       // apache-beam in the worker interpreter's site-packages; else boot's
   LazyFact<Distribution> beam;          // apache-beam as the worker's interpreter would import it

@@ -1,0 +1,62 @@
+#include "check/rule.hpp"
+
+#include <algorithm>
+
+namespace imgforge {
+
+std::string_view to_string(Level level) noexcept {
+  switch (level) {
+    case Level::note: return "note";
+    case Level::warning: return "warning";
+    case Level::error: return "error";
+  }
+  return "error";
+}
+
+std::optional<Level> parse_level(std::string_view text) noexcept {
+  for (const Level level : {Level::note, Level::warning, Level::error}) {
+    if (text == to_string(level)) return level;
+  }
+  return std::nullopt;
+}
+
+Answer Answer::undecided(std::string needs) {
+  Answer answer(Kind::undecided);
+  answer.needs_ = std::move(needs);
+  return answer;
+}
+
+Answer Answer::finding(std::string message, std::string fix, std::vector<Evidence> evidence) {
+  Answer answer(Kind::finding);
+  answer.message_ = std::move(message);
+  answer.fix_ = std::move(fix);
+  answer.evidence_ = std::move(evidence);
+  return answer;
+}
+
+Answer Answer::finding(Level level, std::string message, std::string fix, std::vector<Evidence> evidence) {
+  Answer answer = finding(std::move(message), std::move(fix), std::move(evidence));
+  answer.level_ = level;
+  return answer;
+}
+
+const std::vector<Rule>& all_rules() {
+  static const std::vector<Rule> rules = [] {
+    std::vector<Rule> all;
+    for (const auto& group : {boot_rules(), entrypoint_rules(), beam_version_rules(), worker_python_rules(), worker_environment_rules(),
+                              python_rules(), tpu_rules(), image_rules()}) {
+      all.insert(all.end(), group.begin(), group.end());
+    }
+    std::sort(all.begin(), all.end(), [](const Rule& one, const Rule& other) { return one.id < other.id; });
+    return all;
+  }();
+  return rules;
+}
+
+const Rule* find_rule(std::string_view id) {
+  const auto& rules = all_rules();
+  const auto found = std::find_if(rules.begin(), rules.end(), [&](const Rule& rule) { return rule.id == id; });
+  return found == rules.end() ? nullptr : &*found;
+}
+
+}  // namespace imgforge

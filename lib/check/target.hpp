@@ -1,0 +1,25 @@
+// What an image is judged as: for which runner, in which role. RULES: "Target and role".
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "facts/facts.hpp"
+#include "recipe/recipe.hpp"
+
+namespace imgforge {
+
+struct JudgedAs {
+  Runner runner = Runner::dataflow;
+  Role role = Role::worker;
+  std::string because;  // "the recipe says so", "--target", "its entrypoint is the Flex launcher and it has no boot", ...
+
+  /// A Beam worker of any runner: the SDK container contract applies.
+  bool is_beam_worker() const { return runner != Runner::spark_serverless && role != Role::launcher; }
+  bool on_dataflow() const { return runner == Runner::dataflow || runner == Runner::dataflow_flex; }
+};
+
+/// The recipe decides, then `asked` (--target), then signs in the image; without any, a Dataflow worker.
+JudgedAs judge_target(const Facts& facts, const Recipe* recipe, std::optional<Runner> asked);
+
+}  // namespace imgforge
