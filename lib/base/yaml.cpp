@@ -48,8 +48,14 @@ class Builder : public YAML::EventHandler {
     diagnostic.place = {name_, line, column};
     diagnostic.message = std::move(message);
     diagnostic.hint = std::move(hint);
-    if (line != 0 && line <= lines_.size()) diagnostic.line_text = lines_[line - 1];
+    // A line of a megabyte with a thousand faults must not become a gigabyte of messages.
+    if (line != 0 && line <= lines_.size() && lines_[line - 1].size() <= longest_line)
+      diagnostic.line_text = lines_[line - 1];
     diagnostics_.push_back(std::move(diagnostic));
+    if (++faults_ == most_faults) {
+      diagnostics_.push_back({{name_, line, 0}, "too many faults, reading ends here", {}, {}});
+      throw Stop{};
+    }
   }
 
   void OnDocumentStart(const YAML::Mark& mark) override {
@@ -242,6 +248,9 @@ class Builder : public YAML::EventHandler {
     anchors_[anchor] = {node, nodes, bytes, height};
   }
 
+  static constexpr std::size_t longest_line = 4096;
+  static constexpr std::size_t most_faults = 100;
+
   std::vector<std::string_view> lines_;
   const std::string& name_;
   std::vector<Diagnostic>& diagnostics_;
@@ -250,6 +259,7 @@ class Builder : public YAML::EventHandler {
   std::map<YAML::anchor_t, Anchor> anchors_;
   YamlNode root_;
   bool seen_document_ = false;
+  std::size_t faults_ = 0;
   std::size_t nodes_ = 0;
   std::size_t bytes_ = 0;
 };

@@ -124,6 +124,10 @@ TEST_CASE("limits end in one fault") {
   CHECK_THAT(refused(repeat("- ", 100'000)).message, Catch::Contains("deeper than 64"));
   CHECK_THAT(refused("[" + repeat("1,", 100'001) + "]").message, Catch::Contains("more than 100000"));
 
+  CHECK(parse(repeat("a: 1\n", 5000)).diagnostics.size() == 101);
+  CHECK(parse("{" + repeat("a: 1, ", 50) + "}").diagnostics.front().line_text.size() > 100);
+  CHECK(parse("{" + repeat("a: 1, ", 5000) + "}").diagnostics.front().line_text.empty());
+
   // A billion laughs: ten levels of ten.
   std::string laughs = "a0: &a0 [1,1,1,1,1,1,1,1,1,1]\n";
   for (int i = 1; i < 10; ++i) {
