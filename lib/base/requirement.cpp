@@ -15,6 +15,12 @@ bool is_letter(char c) noexcept { return (c >= 'a' && c <= 'z') || (c >= 'A' && 
 bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
 bool is_name_character(char c) noexcept { return is_letter(c) || is_digit(c) || c == '.' || c == '_' || c == '-'; }
 
+/// Whether there is nothing before some comma.
+bool has_empty_clause(std::string_view text) {
+  const std::vector<std::string_view> parts = split(text, ',');
+  return std::count_if(parts.begin(), parts.end() - 1, [](std::string_view part) { return trim(part).empty(); }) != 0;
+}
+
 struct Variable {
   std::string_view spelling;
   std::string_view name;
@@ -302,6 +308,8 @@ std::optional<Requirement> Requirement::parse(std::string_view text) {
     const bool bracketed = parser.take("(");
     const std::string_view specifiers = parser.take_until(bracketed ? ");" : ";");
     if (bracketed && !parser.take(")")) return std::nullopt;
+    // A comma stands behind a clause: one at the end is let pass, as pip does, others are not.
+    if (has_empty_clause(specifiers)) return std::nullopt;
     std::optional<SpecifierSet> set = SpecifierSet::parse(specifiers);
     if (!set) return std::nullopt;
     requirement.specifiers_ = std::move(*set);

@@ -250,6 +250,7 @@ std::optional<SpecifierSet::Clause> SpecifierSet::parse_clause(std::string_view 
     if (!equality) return std::nullopt;
     clause.wildcard = true;
     text.remove_suffix(2);
+    if (text.empty() || !is_digit(text.back())) return std::nullopt;  // no "1 .*"
   }
   std::optional<Version> version = Version::parse(text);
   if (!version) return std::nullopt;
@@ -284,14 +285,17 @@ bool SpecifierSet::holds(const Clause& clause, const Version& version) {
     case Operator::not_equal: return !equal();
     case Operator::less_equal: return version.public_part() <= wanted;
     case Operator::greater_equal: return version.public_part() >= wanted;
-    case Operator::less:
-      // A pre-release of the very version that is excluded is not meant.
-      if (!wanted.is_prerelease() && version.is_prerelease() && version.base() == wanted.base()) return false;
-      return version < wanted;
+    case Operator::less: {
+      // The pre-releases of the very version that is excluded are not meant: they begin with its .dev0.
+      if (wanted.is_prerelease()) return version < wanted;
+      Version first = wanted;
+      first.dev_ = 0;
+      return version < first;
+    }
     case Operator::greater:
-      if (!wanted.post() && version.post() && version.base() == wanted.base()) return false;
-      if (!version.local().empty() && version.base() == wanted.base()) return false;
-      return version > wanted;
+      // Nor are its local versions, and its post-releases where it is none itself.
+      if (version.public_part() <= wanted) return false;
+      return wanted.dev() || wanted.post() || version.base() != wanted.base() || version.pre() != wanted.pre();
     case Operator::arbitrary: return lower(version.to_string()) == lower(clause.text);
   }
   return false;

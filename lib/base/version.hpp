@@ -43,6 +43,7 @@ class Version {
   bool operator==(const Version& other) const { return (*this <=> other) == 0; }
 
  private:
+  friend class SpecifierSet;
   std::uint64_t part(std::size_t index) const noexcept { return index < release_.size() ? release_[index] : 0; }
 
   std::uint64_t epoch_ = 0;
