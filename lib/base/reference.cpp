@@ -16,8 +16,7 @@ constexpr std::string_view default_host = "docker.io";
 
 bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
 bool is_lower(char c) noexcept { return c >= 'a' && c <= 'z'; }
-bool is_upper(char c) noexcept { return c >= 'A' && c <= 'Z'; }
-bool is_letter(char c) noexcept { return is_lower(c) || is_upper(c); }
+bool is_letter(char c) noexcept { return is_lower(c) || (c >= 'A' && c <= 'Z'); }
 
 bool is_hex(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return is_digit(c) || (c >= 'a' && c <= 'f'); });
@@ -29,7 +28,8 @@ std::string quoted(std::string_view text) { return fmt::format("\"{}\"", escape_
 bool is_host_name(std::string_view text) {
   for (const std::string_view label : split(text, '.')) {
     if (label.empty() || label.front() == '-' || label.back() == '-') return false;
-    if (!std::all_of(label.begin(), label.end(), [](char c) { return is_digit(c) || is_letter(c) || c == '-'; })) return false;
+    if (!std::all_of(label.begin(), label.end(), [](char c) { return is_digit(c) || is_letter(c) || c == '-'; }))
+      return false;
   }
   return true;
 }
@@ -42,7 +42,8 @@ bool is_host(std::string_view text) {
     const std::string_view address = text.substr(1, end - 1);
     if (!std::all_of(address.begin(), address.end(), [](char c) {
           return is_digit(c) || c == ':' || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-        })) return false;
+        }))
+      return false;
     port = text.substr(end + 1);
     text = {};
   } else if (const std::size_t colon = text.find(':'); colon != std::string_view::npos) {
@@ -88,7 +89,8 @@ std::string what_is_wrong_with_digest(std::string_view text) {
   const std::size_t wanted = algorithm == "sha256" ? 64 : 128;
   const std::string_view hex = text.substr(colon + 1);
   if (hex.size() != wanted) {
-    return fmt::format("a {} digest has {} hexadecimal digits, this one has {} characters", algorithm, wanted, hex.size());
+    return fmt::format("a {} digest has {} hexadecimal digits, this one has {} characters", algorithm, wanted,
+                       hex.size());
   }
   return fmt::format("the digest {} has characters that are no lower-case hexadecimal digits", quoted(text));
 }
@@ -124,8 +126,9 @@ std::optional<Reference> Reference::parse(std::string_view text, std::string* wh
     const std::string_view tag = name.substr(colon + 1);
     if (tag.empty()) return fail("the tag after the colon is empty");
     if (!is_tag(tag)) {
-      return fail(fmt::format("{} is no tag: at most {} of A-Z, a-z, 0-9, \"_\", \".\" and \"-\", the first no \".\" or \"-\"",
-                              quoted(tag), longest_tag));
+      return fail(
+          fmt::format("{} is no tag: at most {} of A-Z, a-z, 0-9, \"_\", \".\" and \"-\", the first no \".\" or \"-\"",
+                      quoted(tag), longest_tag));
     }
     reference.tag_ = std::string(tag);
     name = name.substr(0, colon);
@@ -147,11 +150,13 @@ std::optional<Reference> Reference::parse(std::string_view text, std::string* wh
   for (const std::string_view component : split(path, '/')) {
     if (is_path_component(component)) continue;
     if (component.empty()) return fail("the repository name has an empty component");
-    if (std::any_of(component.begin(), component.end(), is_upper)) {
+    if (is_path_component(lower(component))) {
       return fail(fmt::format("a repository name is lower case: write \"{}\"", lower(path.substr(0, longest_name))));
     }
-    return fail(fmt::format("{} is no component of a repository name: a-z and 0-9, with single \"_\" or \".\", \"__\" or "
-                            "dashes between", quoted(component)));
+    return fail(
+        fmt::format("{} is no component of a repository name: a-z and 0-9, with single \"_\" or \".\", \"__\" or "
+                    "dashes between",
+                    quoted(component)));
   }
   if (!reference.explicit_host_ && path.size() == 64 && is_hex(path)) {
     return fail("64 hexadecimal digits are an image id and no name");
@@ -185,8 +190,10 @@ std::string with_suffix(std::string name, const std::string& tag, const std::opt
 std::string Reference::to_string() const {
   constexpr std::string_view official = "library/";
   std::string name = repository_;
-  if (host_ != default_host) name = host_ + "/" + name;
-  else if (name.starts_with(official) && name.find('/', official.size()) == std::string::npos) name.erase(0, official.size());
+  if (host_ != default_host)
+    name = host_ + "/" + name;
+  else if (name.starts_with(official) && name.find('/', official.size()) == std::string::npos)
+    name.erase(0, official.size());
   return with_suffix(std::move(name), tag_, digest_);
 }
 

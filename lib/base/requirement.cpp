@@ -212,7 +212,8 @@ bool Requirement::Marker::holds(const MarkerEnvironment& environment) const {
   if (op == "not in") return b.find(a) == std::string::npos;
   if (is_version_variable(variable)) {
     const std::optional<Version> version = Version::parse(a);
-    const std::optional<SpecifierSet> specifier = b.find(',') == std::string::npos ? SpecifierSet::parse(op + b) : std::nullopt;
+    const std::optional<SpecifierSet> specifier =
+        b.find(',') == std::string::npos ? SpecifierSet::parse(op + b) : std::nullopt;
     if (version && specifier) return specifier->contains(*version);
   }
   if (op == "==" || op == "===") return a == b;
@@ -244,21 +245,25 @@ std::string Requirement::Marker::to_string() const {
 std::string normalise_name(std::string_view name) {
   std::string result;
   for (const char c : lower(name)) {
-    if (c != '-' && c != '_' && c != '.') result += c;
-    else if (result.empty() || result.back() != '-') result += '-';
+    if (c != '-' && c != '_' && c != '.')
+      result += c;
+    else if (result.empty() || result.back() != '-')
+      result += '-';
   }
   return result;
 }
 
 bool is_project_name(std::string_view name) noexcept {
   const auto is_end = [](char c) { return is_letter(c) || is_digit(c); };
-  return !name.empty() && is_end(name.front()) && is_end(name.back()) && std::all_of(name.begin(), name.end(), is_name_character);
+  return !name.empty() && is_end(name.front()) && is_end(name.back()) &&
+         std::all_of(name.begin(), name.end(), is_name_character);
 }
 
 MarkerEnvironment linux_markers(const Version& python, std::string_view machine) {
   const std::string minor = PythonMinor::of(python).to_string();
   // python_full_version always has a third part.
-  const std::string full = python.release().size() < 3 ? minor + "." + std::to_string(python.micro()) : python.to_string();
+  const std::string full =
+      python.release().size() < 3 ? minor + "." + std::to_string(python.micro()) : python.to_string();
   return {
       {"implementation_name", "cpython"},
       {"implementation_version", full},
@@ -278,7 +283,8 @@ MarkerEnvironment linux_markers(const Version& python, std::string_view machine)
 std::optional<Requirement> Requirement::parse(std::string_view text) {
   if (text.size() > longest_requirement) return std::nullopt;
   // One line of printable text: anything else has no place in a requirement.
-  if (std::any_of(text.begin(), text.end(), [](char c) { return (c >= 0 && c < ' ' && c != '\t') || c == 0x7F; })) return std::nullopt;
+  if (std::any_of(text.begin(), text.end(), [](char c) { return (c >= 0 && c < ' ' && c != '\t') || c == 0x7F; }))
+    return std::nullopt;
   Parser parser(trim(text));
   Requirement requirement;
 
@@ -325,7 +331,9 @@ std::optional<Requirement> Requirement::parse(std::string_view text) {
   return requirement;
 }
 
-bool Requirement::applies(const MarkerEnvironment& environment) const { return !marker_ || marker_->holds(environment); }
+bool Requirement::applies(const MarkerEnvironment& environment) const {
+  return !marker_ || marker_->holds(environment);
+}
 
 std::string Requirement::to_string() const {
   std::string text = name_;
@@ -335,8 +343,10 @@ std::string Requirement::to_string() const {
     extras.erase(std::unique(extras.begin(), extras.end()), extras.end());
     text += "[" + join(extras, ",") + "]";
   }
-  if (!url_.empty()) text += " @ " + url_;
-  else text += specifiers_.to_string();
+  if (!url_.empty())
+    text += " @ " + url_;
+  else
+    text += specifiers_.to_string();
   if (marker_) text += std::string(url_.empty() ? "" : " ") + "; " + marker_->to_string();
   return text;
 }

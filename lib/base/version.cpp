@@ -140,9 +140,12 @@ std::optional<Version> Version::parse(std::string_view text) {
     return false;
   };
   std::optional<Phase> pre_phase;
-  if (phase({"alpha", "a"})) pre_phase = Phase::alpha;
-  else if (phase({"beta", "b"})) pre_phase = Phase::beta;
-  else if (phase({"preview", "pre", "rc", "c"})) pre_phase = Phase::candidate;
+  if (phase({"alpha", "a"}))
+    pre_phase = Phase::alpha;
+  else if (phase({"beta", "b"}))
+    pre_phase = Phase::beta;
+  else if (phase({"preview", "pre", "rc", "c"}))
+    pre_phase = Phase::candidate;
   if (pre_phase) {
     std::uint64_t number = 0;
     if (!number_of(scanner.digits(), number)) return std::nullopt;
@@ -227,8 +230,9 @@ std::optional<SpecifierSet::Clause> SpecifierSet::parse_clause(std::string_view 
     Operator op;
   };
   constexpr Spelling spellings[] = {
-      {"===", Operator::arbitrary}, {"~=", Operator::compatible},    {"==", Operator::equal}, {"!=", Operator::not_equal},
-      {"<=", Operator::less_equal}, {">=", Operator::greater_equal}, {"<", Operator::less},   {">", Operator::greater},
+      {"===", Operator::arbitrary}, {"~=", Operator::compatible}, {"==", Operator::equal},
+      {"!=", Operator::not_equal},  {"<=", Operator::less_equal}, {">=", Operator::greater_equal},
+      {"<", Operator::less},        {">", Operator::greater},
   };
   text = trim(text);
   const auto* spelling = std::find_if(std::begin(spellings), std::end(spellings),
@@ -238,9 +242,9 @@ std::optional<SpecifierSet::Clause> SpecifierSet::parse_clause(std::string_view 
   Clause clause;
   clause.op = spelling->op;
   if (clause.op == Operator::arbitrary) {
-    const bool fits = !text.empty() && text.size() <= longest_version && std::all_of(text.begin(), text.end(), [](char c) {
-      return c > ' ' && c < 0x7F && c != ';' && c != ')' && c != ',';
-    });
+    const bool fits = !text.empty() && text.size() <= longest_version &&
+                      std::all_of(text.begin(), text.end(),
+                                  [](char c) { return c > ' ' && c < 0x7F && c != ';' && c != ')' && c != ','; });
     if (!fits) return std::nullopt;
     clause.text = std::string(text);
     return clause;
@@ -254,7 +258,8 @@ std::optional<SpecifierSet::Clause> SpecifierSet::parse_clause(std::string_view 
   }
   std::optional<Version> version = Version::parse(text);
   if (!version) return std::nullopt;
-  if (clause.wildcard && (version->pre() || version->post() || version->dev() || !version->local().empty())) return std::nullopt;
+  if (clause.wildcard && (version->pre() || version->post() || version->dev() || !version->local().empty()))
+    return std::nullopt;
   if (!equality && !version->local().empty()) return std::nullopt;
   if (clause.op == Operator::compatible && version->release().size() < 2) return std::nullopt;
   clause.version = std::move(*version);
