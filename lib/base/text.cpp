@@ -120,7 +120,9 @@ bool is_utf8(std::string_view text) noexcept {
   return true;
 }
 
-std::string escape_for_display(std::string_view text) {
+namespace {
+
+std::string escape(std::string_view text, bool backslashes) {
   std::string result;
   result.reserve(text.size());
   while (!text.empty()) {
@@ -134,7 +136,7 @@ std::string escape_for_display(std::string_view text) {
       case '\n': result += "\\n"; break;
       case '\r': result += "\\r"; break;
       case '\t': result += "\\t"; break;
-      case '\\': result += "\\\\"; break;
+      case '\\': result += backslashes ? "\\\\" : "\\"; break;
       default:
         if (!is_unsafe(character.code)) result += text.substr(0, character.length);
         else if (character.code < 0x80) result += fmt::format("\\x{:02x}", character.code);
@@ -144,6 +146,11 @@ std::string escape_for_display(std::string_view text) {
   }
   return result;
 }
+
+}  // namespace
+
+std::string escape_for_display(std::string_view text) { return escape(text, true); }
+std::string display_safe(std::string_view text) { return escape(text, false); }
 
 std::string to_utf8(std::string_view bytes) {
   std::string result;

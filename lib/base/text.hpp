@@ -26,6 +26,10 @@ bool is_utf8(std::string_view text) noexcept;
 /// and zero-width controls become \n, \t, \xHH or \u{HHHH}; a backslash becomes \\.
 std::string escape_for_display(std::string_view text);
 
+/// The same, but backslashes stay: for text whose parts were escaped when it was put together, so that what slipped
+/// through is harmless, too.
+std::string display_safe(std::string_view text);
+
 /// Well-formed UTF-8: every byte that is not part of any is written as \xHH. For JSON and XML, which have escapes of
 /// their own for control characters.
 std::string to_utf8(std::string_view bytes);

@@ -4,6 +4,7 @@
 #include "base/text.hpp"
 #include "check/rule.hpp"
 #include "check/worker.hpp"
+#include "image/manifest.hpp"
 
 namespace imgforge {
 
@@ -99,6 +100,10 @@ Answer contract_drift(const Case& subject) {
   }
   if (!recipe.workdir.empty() && subject.facts.workdir().is_known() && subject.facts.workdir()->path != recipe.workdir) {
     drift(fmt::format("WORKDIR is {} and not {}", escape_for_display(subject.facts.workdir()->path), recipe.workdir), "workdir");
+  }
+  if (subject.label_differs) {
+    drifts.push_back("the recipe in its label is another one");
+    evidence.push_back(Evidence::in_label(std::string(recipe_label)));
   }
   if (!drifts.empty()) {
     return Answer::finding("the image is not what its recipe says: " + join(drifts, "; "), "rebuild the image from the recipe (imgforge render), or correct the recipe", evidence);

@@ -72,6 +72,7 @@ struct Case {
   const Facts& facts;
   const Knowledge& knowledge;
   const Recipe* recipe = nullptr;           // what was promised; null where there is none
+  bool label_differs = false;               // a recipe was given, and the image's label carries another one
   std::string recipe_problem;               // why a recipe that is there could not be read; empty otherwise
   JudgedAs judged_as;
   std::optional<Platform> platform_asked;   // --platform

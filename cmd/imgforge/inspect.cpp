@@ -1,0 +1,48 @@
+// imgforge inspect IMAGE: what is in it.
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "command.hpp"
+#include "facts/from_image.hpp"
+#include "options.hpp"
+#include "report/inspect_page.hpp"
+
+namespace imgforge {
+
+namespace {
+
+struct InspectOptions {
+  std::string image;
+  ImageOptions source;
+  std::string format = "text";
+  std::string knowledge;
+};
+
+int inspect(const InspectOptions& options) {
+  const Knowledge knowledge = load_knowledge(options.knowledge);
+  const std::unique_ptr<Image> image = open_image(options.image, source_options(options.source));
+  std::string page;
+  {
+    Progress progress(options.image);
+    RootView root(*image, paths_named_by(image->config()), [&](std::uint64_t done, std::uint64_t total) { progress.show(done, total); });
+    const Facts facts = facts_from_image(*image, root, knowledge);
+    page = options.format == "json" ? inspect_json(*image, facts, root) : inspect_text(*image, facts, root, {color_on_stdout(), false});
+  }
+  print(page);
+  return 0;
+}
+
+}  // namespace
+
+void add_inspect(CLI::App& app, Action& action) {
+  auto options = std::make_shared<InspectOptions>();
+  CLI::App* command = app.add_subcommand("inspect", "What is in an image: interpreters, packages, Beam, layers");
+  command->footer("Examples:\n  imgforge inspect oci:build/worker\n  imgforge inspect --format json docker-archive:worker.tar | jq .facts.interpreters");
+  command->add_option("IMAGE", options->image, "The image, named as for verify")->required()->type_name("");
+  add_image_options(*command, options->source);
+  command->add_option("--format", options->format, "text or json")->check(CLI::IsMember({"text", "json"}))->type_name("FORMAT")->capture_default_str();
+  command->add_option("--knowledge", options->knowledge, "Lay the tables of this folder over the built-in ones")->type_name("DIR");
+  command->callback([options, &action] { action = [options] { return inspect(*options); }; });
+}
+
+}  // namespace imgforge

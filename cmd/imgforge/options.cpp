@@ -1,0 +1,65 @@
+#include "options.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+
+namespace imgforge {
+
+void add_image_options(CLI::App& command, ImageOptions& options) {
+  command.add_option("--platform", options.platform, "Which image of an index: OS/ARCHITECTURE[/VARIANT] (default linux/amd64)")->type_name("PLATFORM");
+  command.add_flag("--insecure", options.insecure, "Registries may speak plain HTTP, and their certificates are not checked");
+}
+
+SourceOptions source_options(const ImageOptions& options) {
+  SourceOptions source;
+  source.insecure = options.insecure;
+  if (options.platform.empty()) return source;
+  const auto platform = Platform::parse(options.platform);
+  if (!platform) {
+    throw Error(ErrorKind::usage, fmt::format("--platform {} is no platform", escape_for_display(options.platform)), "write it as linux/amd64 or linux/arm64");
+  }
+  source.platform = *platform;
+  source.platform_asked = true;
+  return source;
+}
+
+Knowledge load_knowledge(const std::string& directory) { return directory.empty() ? Knowledge::embedded() : Knowledge::with_directory(directory); }
+
+Date date_or_today(const std::string& text) {
+  if (text.empty()) return Date::today();
+  const auto date = Date::parse(text);
+  if (!date) throw Error(ErrorKind::usage, fmt::format("--today {} is no date", escape_for_display(text)), "write it as 2026-11-30");
+  return *date;
+}
+
+bool color_on_stdout() {
+  const char* no_color = std::getenv("NO_COLOR");
+  return ::isatty(STDOUT_FILENO) == 1 && (no_color == nullptr || *no_color == '\0');
+}
+
+Progress::Progress(std::string name) : name_(std::move(name)), terminal_(::isatty(STDERR_FILENO) == 1) {}
+
+Progress::~Progress() {
+  if (shown_) fmt::print(stderr, "\r\x1b[K");
+}
+
+void Progress::show(std::uint64_t done, std::uint64_t total) {
+  if (!terminal_ || total == 0) return;
+  const auto percent = static_cast<unsigned>(done * 100 / total);
+  if (percent == last_percent_) return;
+  last_percent_ = percent;
+  shown_ = true;
+  fmt::print(stderr, "\r\x1b[Kreading {}: {} of {} ({} %)", display_safe(name_).substr(0, 60), human_size(done), human_size(total), percent);
+}
+
+void print(std::string_view text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) throw Error(ErrorKind::file, "cannot write to standard output");
+}
+
+}  // namespace imgforge

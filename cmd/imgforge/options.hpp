@@ -1,0 +1,58 @@
+// Options that several subcommands take, and what they come to.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/date.hpp"
+#include "image/platform.hpp"
+#include "image/source.hpp"
+#include "knowledge/knowledge.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace imgforge {
+
+struct ImageOptions {
+  std::string platform;  // as written; empty where it was not asked for
+  bool insecure = false;
+};
+
+void add_image_options(CLI::App& command, ImageOptions& options);
+
+/// Throws Error(usage) where the platform is none.
+SourceOptions source_options(const ImageOptions& options);
+
+/// The embedded tables, or those with `directory` laid over them where it is not empty.
+Knowledge load_knowledge(const std::string& directory);
+
+/// The date of --today, or today's. Throws Error(usage).
+Date date_or_today(const std::string& text);
+
+/// Whether to colour what goes to stdout: a terminal, and NO_COLOR (no-color.org) is not set.
+bool color_on_stdout();
+
+/// Shows how far reading has come, on stderr, only where that is a terminal; takes itself away at the end.
+class Progress {
+ public:
+  explicit Progress(std::string name);
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+  void show(std::uint64_t done, std::uint64_t total);
+
+ private:
+  std::string name_;
+  bool terminal_;
+  bool shown_ = false;
+  unsigned last_percent_ = 101;
+};
+
+/// The whole text to stdout. Throws Error(file).
+void print(std::string_view text);
+
+}  // namespace imgforge

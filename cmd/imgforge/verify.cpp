@@ -1,0 +1,147 @@
+// imgforge verify IMAGE...: built images, wherever they are: do they keep the contract?
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "base/digest.hpp"
+#include "base/error.hpp"
+#include "base/file.hpp"
+#include "base/text.hpp"
+#include "check/checker.hpp"
+#include "command.hpp"
+#include "facts/from_image.hpp"
+#include "options.hpp"
+#include "recipe/parse.hpp"
+#include "report/facts_json.hpp"
+#include "report/report.hpp"
+
+namespace imgforge {
+
+namespace {
+
+struct VerifyOptions {
+  std::vector<std::string> images;
+  ImageOptions image;
+  std::string recipe;
+  std::string target;
+  std::string format = "text";
+  std::string fail_on = "error";
+  std::string today;
+  std::string knowledge;
+  bool strict = false;
+  bool verbose = false;
+};
+
+constexpr std::uint64_t recipe_limit = 1 << 20;
+
+/// The recipe of --recipe; faults in it end the run before any image is opened.
+std::optional<Recipe> recipe_of_file(const std::string& path) {
+  if (path.empty()) return std::nullopt;
+  const RecipeParse parse = path == "-" ? parse_recipe(read_standard_input(recipe_limit), "<stdin>") : parse_recipe(read_file(path, recipe_limit), path);
+  for (const Diagnostic& diagnostic : parse.diagnostics) fmt::print(stderr, "{}", to_string(diagnostic));
+  if (!parse.recipe) throw Error(ErrorKind::recipe, fmt::format("the recipe {} is at fault, so no image can be held against it", path));
+  return parse.recipe;
+}
+
+Subject verify_one(const std::string& name, const VerifyOptions& options, const std::optional<Recipe>& given, std::optional<Runner> target,
+                   const Knowledge& knowledge, const Date& today) {
+  Subject subject;
+  subject.name = name;
+  std::unique_ptr<Image> image;
+  std::unique_ptr<RootView> root;
+  try {
+    const SourceOptions source = source_options(options.image);
+    image = open_image(name, source);
+    subject.digest = (image->digest() ? *image->digest() : image->config_digest()).to_string();
+    subject.platform = image->config().platform.to_string();
+    Progress progress(name);
+    root = std::make_unique<RootView>(*image, paths_named_by(image->config()), [&](std::uint64_t done, std::uint64_t total) { progress.show(done, total); });
+    const Facts facts = facts_from_image(*image, *root, knowledge);
+
+    std::optional<Recipe> recipe = given;
+    Case input{facts, knowledge, nullptr, false, {}, {}, {}, today};
+    if (source.platform_asked) input.platform_asked = source.platform;
+    const auto& labels = image->config().labels;
+    if (const auto label = labels.find(std::string(recipe_label)); label != labels.end()) {
+      RecipeParse parse = parse_recipe_label(label->second);
+      if (given) {
+        input.label_differs = parse.recipe && to_label_json(*parse.recipe) != to_label_json(*given);
+      } else {
+        subject.recipe = RecipeUsed{"label", Digest::of(label->second).to_string(), parse.not_understood, ""};
+        if (parse.recipe) recipe = std::move(parse.recipe);
+        else input.recipe_problem = subject.recipe->problem = parse.diagnostics.empty() ? "it does not parse" : parse.diagnostics.front().message;
+      }
+    }
+    if (given) subject.recipe = RecipeUsed{options.recipe, Digest::of(to_label_json(*given)).to_string(), {}, ""};
+    input.recipe = recipe ? &*recipe : nullptr;
+    input.judged_as = judge_target(facts, input.recipe, target);
+    subject.judged_as = input.judged_as;
+    subject.outcome = check(input, {*parse_level(options.fail_on)});
+    if (options.format == "json") {
+      auto values = std::make_shared<nlohmann::json>();
+      auto evidence = std::make_shared<nlohmann::json>();
+      facts_to_json(facts, *values, *evidence);
+      subject.facts = std::move(values);
+      subject.facts_evidence = std::move(evidence);
+    }
+  } catch (const Error& error) {
+    if (exit_code(error.kind()) == 2) throw;
+    subject.error = SubjectError{error.kind(), error.message(), error.hint()};
+    subject.outcome = {};
+  }
+  if (root) subject.cost = root->cost();
+  if (image) {
+    subject.cost.bytes_read += image->bytes_read();
+    subject.cost.bytes_total += image->bytes_read();
+  }
+  return subject;
+}
+
+int verify(const VerifyOptions& options) {
+  std::optional<Runner> target;
+  if (!options.target.empty()) {
+    target = parse_runner(options.target);
+    if (!target) throw Error(ErrorKind::usage, "--target " + options.target + " is no target", "one of dataflow, dataflow-flex, spark-serverless, portable");
+  }
+  const Knowledge knowledge = load_knowledge(options.knowledge);
+  const std::optional<Recipe> recipe = recipe_of_file(options.recipe);
+  Report report{{}, date_or_today(options.today), knowledge.version()};
+  for (const std::string& name : options.images) report.subjects.push_back(verify_one(name, options, recipe, target, knowledge, report.today));
+  print(options.format == "json" ? to_json(report) : to_text(report, {color_on_stdout(), options.verbose}));
+  for (const Subject& subject : report.subjects) {
+    if (!subject.error) continue;
+    // Also on stderr, so that a pipe which takes the report does not swallow the reason of the exit code.
+    fmt::print(stderr, "imgforge: {}: {}\n", escape_for_display(subject.name), display_safe(subject.error->message));
+    if (!subject.error->hint.empty()) fmt::print(stderr, "  = {}\n", display_safe(subject.error->hint));
+  }
+  return exit_code(report, options.strict);
+}
+
+}  // namespace
+
+void add_verify(CLI::App& app, Action& action) {
+  auto options = std::make_shared<VerifyOptions>();
+  CLI::App* command = app.add_subcommand("verify", "Do built images keep the contract, and their recipe?");
+  command->footer(
+      "IMAGE is docker://REF, oci:DIR[:TAG], oci-archive:FILE[:TAG], docker-archive:FILE[:NAME:TAG], a path to one of these,\n"
+      "or a reference (HOST/REPOSITORY:TAG). Nothing is run, and nothing is unpacked.\n\n"
+      "Examples:\n"
+      "  imgforge verify europe-docker.pkg.dev/PROJECT/REPO/worker:1\n"
+      "  imgforge verify --recipe worker.yaml docker-archive:worker.tar\n"
+      "  imgforge verify --format json --strict oci:build/worker");
+  command->add_option("IMAGE", options->images, "Images to verify")->required()->type_name("");
+  command->add_option("--recipe", options->recipe, "Hold the image against this recipe instead of the one in its label")->type_name("FILE");
+  command->add_option("--target", options->target, "dataflow, dataflow-flex, spark-serverless or portable, where no recipe says it")->type_name("TARGET");
+  add_image_options(*command, options->image);
+  command->add_option("--format", options->format, "text or json")->check(CLI::IsMember({"text", "json"}))->type_name("FORMAT")->capture_default_str();
+  command->add_option("--fail-on", options->fail_on, "The level of a finding from which on the verdict is fail")
+      ->check(CLI::IsMember({"error", "warning", "note"}))->type_name("LEVEL")->capture_default_str();
+  command->add_flag("--strict", options->strict, "A verdict of undecided is exit code 1, too");
+  command->add_option("--today", options->today, "The date that end-of-life tables are held against")->type_name("YYYY-MM-DD");
+  command->add_option("--knowledge", options->knowledge, "Lay the tables of this folder over the built-in ones")->type_name("DIR");
+  command->add_flag("-v,--verbose", options->verbose, "List what passed, too");
+  command->callback([options, &action] { action = [options] { return verify(*options); }; });
+}
+
+}  // namespace imgforge

@@ -1,0 +1,68 @@
+// What was found, as a value, and its two spellings: text for people, JSON for programs (schema imgforge.report/v1,
+// docs/report.schema.json).
+//
+// Names, labels and paths come from images and are hostile: every spelling escapes them, and the JSON is ASCII.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/date.hpp"
+#include "base/error.hpp"
+#include "check/checker.hpp"
+#include "facts/facts.hpp"
+#include "image/source.hpp"
+#include "layer/root_view.hpp"
+
+namespace imgforge {
+
+/// The recipe that the image was held against.
+struct RecipeUsed {
+  std::string source;  // a file's name, or "label"
+  std::string digest;  // of its compact JSON
+  std::vector<std::string> not_understood;
+  std::string problem; // why it could not be read; empty otherwise
+};
+
+struct SubjectError {
+  ErrorKind kind;
+  std::string message;
+  std::string hint;
+};
+
+/// One image and all that is to be said of it.
+struct Subject {
+  std::string name;                         // as the user wrote it
+  std::string digest;                       // of the manifest, else of the config; empty where there was none
+  std::string platform;
+  std::optional<JudgedAs> judged_as;
+  std::optional<SubjectError> error;        // then there is no verdict
+  Outcome outcome;
+  std::optional<RecipeUsed> recipe;
+  std::shared_ptr<const nlohmann::json> facts;           // facts_to_json; may be null
+  std::shared_ptr<const nlohmann::json> facts_evidence;
+  ReadCost cost;
+};
+
+struct Report {
+  std::vector<Subject> subjects;
+  Date today;
+  std::string knowledge_version;
+};
+
+/// The exit code of a report: the largest of its subjects' (DESIGN: 0 clean, 1 findings, 3 unreadable). With `strict`,
+/// undecided counts as 1.
+int exit_code(const Report& report, bool strict);
+
+std::string to_json(const Report& report);
+
+struct TextStyle {
+  bool color = false;
+  bool verbose = false;  // also what passed
+};
+std::string to_text(const Report& report, const TextStyle& style);
+
+}  // namespace imgforge
