@@ -9,6 +9,7 @@ namespace imgforge {
 
 class Date {
  public:
+  Date() = default;  // 1970-01-01
   /// "YYYY-MM-DD" of a day that exists; nothing otherwise.
   static std::optional<Date> parse(std::string_view text);
   /// Today in UTC, or the day of SOURCE_DATE_EPOCH where that is set (reproducible-builds.org).
@@ -23,9 +24,9 @@ class Date {
 
  private:
   Date(int year, int month, int day) : year_(year), month_(month), day_(day) {}
-  int year_;
-  int month_;
-  int day_;
+  int year_ = 1970;
+  int month_ = 1;
+  int day_ = 1;
 };
 
 }  // namespace imgforge

@@ -61,9 +61,9 @@ struct BeamImagePins : Row {
 
 /// One accelerator of Dataflow. knowledge/tpus.yaml
 struct TpuType : Row {
-  std::string type;           // "tpu-v5-lite-podslice"
-  std::string topology;       // "1x1"
-  std::string machine_type;   // "ct5lp-hightpu-1t"
+  std::string type;          // "tpu-v5-lite-podslice"
+  std::string topology;      // "1x1"
+  std::string machine_type;  // "ct5lp-hightpu-1t"
   unsigned chips = 0;
   unsigned vcpus = 0;
   std::vector<std::pair<std::string, std::string>> env;  // every variable that the image must set, with its value
@@ -76,35 +76,37 @@ struct PythonRelease : Row {
   std::optional<Date> end_of_life;  // the first day without security fixes
 };
 
-/// A family of base images, by repository and a tag pattern. knowledge/base_images.yaml
+/// A family of base images, by patterns for repository and tag (RE2, each has to match the whole). Of a row that
+/// base_image() found, `repository` is the one that was asked for. knowledge/base_images.yaml
 struct BaseImage : Row {
-  std::string repository;                // "docker.io/nvidia/cuda"
-  std::string tag;                       // RE2 pattern that has to match the whole tag
-  std::string os;                        // id of a LinuxRelease: "ubuntu20.04"; empty where it is not known
-  std::optional<PythonMinor> python;     // the interpreter it brings; none where it brings none
-  std::string python_group;              // name of a group of `tag` that holds X.Y, instead of `python`
-  std::string python_path;               // "/usr/local/bin/python3", "/opt/conda/bin/python"
-  std::string kind;                      // "beam-sdk", "python", "cuda", "tensorflow", "pytorch", "ngc-tensorflow", "ngc-pytorch", "os"
-  std::optional<Version> cuda;           // where the row is about one tag
+  std::string repository;             // with its host: "docker\.io/nvidia/cuda"
+  std::string tag;                    // "\d+\.\d+\.\d+-base-ubuntu20\.04"
+  std::string os;                     // id of a LinuxRelease: "ubuntu20.04"; empty where it is not known
+  std::optional<PythonMinor> python;  // the interpreter it brings; none where it brings none
+  std::string python_group;           // name of a group of either pattern that holds X.Y, instead of `python`
+  std::string python_path;            // "/usr/local/bin/python", "/opt/conda/bin/python"
+  std::string kind;                   // "beam-sdk", "python", "conda", "cuda", "os", "tensorflow", "pytorch", ...
+  std::optional<Version> cuda;        // where the row is about one tag
 };
 
 /// A release of a Linux distribution. knowledge/linux_releases.yaml
 struct LinuxRelease : Row {
-  std::string id;                        // "ubuntu22.04", "debian12", "alpine3"
-  std::string code_name;                 // "jammy"
-  std::optional<PythonMinor> python;     // of apt's python3
-  std::vector<PythonMinor> deadsnakes;   // minors that the PPA has for it
-  bool externally_managed = false;       // PEP 668
-  bool has_distutils = true;             // python3-distutils can be installed
+  std::string id;                       // "ubuntu22.04", "debian12", "alpine3"
+  std::string code_name;                // "jammy"
+  std::optional<PythonMinor> python;    // of apt's python3
+  std::vector<PythonMinor> deadsnakes;  // minors that the PPA has for it
+  bool externally_managed = false;      // PEP 668
+  bool has_distutils = true;            // python3-distutils can be installed
 };
 
 /// How a framework is asked for. knowledge/frameworks.yaml
 struct FrameworkRelease : Row {
-  std::string framework;                 // "tensorflow", "torch", "jax"
-  Version version;                       // the first release that the row holds for
-  std::string gpu_requirement;           // "tensorflow[and-cuda]": what brings CUDA as wheels, empty where nothing does
-  std::string tpu_requirement;           // "jax[tpu]"
-  std::string tpu_find_links;            // URL, empty where none is needed
+  std::string framework;        // "tensorflow", "torch", "jax"
+  Version version;              // the first release that the row holds for
+  std::string gpu_requirement;  // "tensorflow[and-cuda]": what brings CUDA as wheels, empty where nothing does
+  std::string gpu_find_links;   // URL, empty where none is needed
+  std::string tpu_requirement;  // "jax[tpu]"
+  std::string tpu_find_links;   // URL, empty where none is needed
 };
 
 class Knowledge {
@@ -121,7 +123,7 @@ class Knowledge {
   /// "2026.11.30" or what the tables say of themselves, with "+custom" where a folder was laid over.
   const std::string& version() const;
 
-  const std::vector<BeamRelease>& beam_releases() const;          // oldest first
+  const std::vector<BeamRelease>& beam_releases() const;  // oldest first
   const std::optional<Complete>& beam_complete() const;
   const BeamRelease* beam_release(const Version& version) const;  // by base version: an rc has its release's row
   /// Whether `version` has the behaviour (an rc by its base version).
