@@ -22,12 +22,15 @@ Answer entrypoint(const Case& subject) {
   if (!subject.judged_as.is_beam_worker()) return Answer::not_applicable();
   const Fact<Entrypoint>& fact = subject.facts.entrypoint();
   if (fact.is_unknown()) return undecided_for("where the entrypoint ends", fact);
+  if (fact.is_absent()) return Answer::not_applicable();
   const std::string fix = fmt::format("end the Dockerfile with: {}", entrypoint_line);
-  if (fact.is_absent()) return Answer::finding("the image has neither ENTRYPOINT nor CMD: nothing starts the worker", fix, fact.evidence());
   if (fact->ends_in == Program::boot && !fact->boot_in_cmd_only) return Answer::pass();
   if (fact->ends_in == Program::launcher) return Answer::not_applicable();  // beam/entrypoint-is-launcher names it
   if (fact->boot_in_cmd_only) {
     return Answer::finding("boot stands in CMD only: the runner's arguments replace CMD, so boot is not what is started", fix, fact.evidence());
+  }
+  if (fact->entrypoint.empty() && fact->cmd.empty()) {
+    return Answer::finding("the image has neither ENTRYPOINT nor CMD: nothing starts the worker", fix, fact.evidence());
   }
   if (fact->entrypoint.empty()) {
     return Answer::finding(fmt::format("the image sets no ENTRYPOINT, only CMD {}: the runner's arguments replace it and boot is never started", shown(fact->cmd)),
@@ -37,6 +40,8 @@ Answer entrypoint(const Case& subject) {
   const std::string message =
       fact->ends_in == Program::missing
           ? fmt::format("ENTRYPOINT {} comes to {}, which is not in the image", shown(fact->entrypoint), last)
+      : !fact->why.empty()
+          ? fmt::format("ENTRYPOINT {} comes to {}, which {}", shown(fact->entrypoint), last, fact->why)
           : fmt::format("ENTRYPOINT {} does not start /opt/apache/beam/boot but {}: no worker registers and the container is restarted for ever",
                         shown(fact->entrypoint), last);
   return Answer::finding(message, fix + ", or let your start script end with: exec /opt/apache/beam/boot \"$@\"", fact.evidence());
