@@ -1,0 +1,160 @@
+#include "image/store.hpp"
+
+#include <fmt/format.h>
+
+#include <set>
+#include <utility>
+
+#include "base/error.hpp"
+
+namespace imgforge {
+
+namespace {
+
+constexpr std::size_t max_index_depth = 8;
+constexpr std::size_t max_documents = 64;  // manifests and indexes on the way to one image
+
+class StoredImage final : public Image {
+ public:
+  StoredImage(ImageParts parts, std::function<std::unique_ptr<ByteReader>(std::size_t)> open)
+      : parts_(std::move(parts)), open_(std::move(open)) {}
+
+  const ImageConfig& config() const override { return parts_.config; }
+  const std::vector<LayerBlob>& layers() const override { return parts_.layers; }
+  const std::optional<Digest>& digest() const override { return parts_.digest; }
+  const Digest& config_digest() const override { return parts_.config_digest; }
+  std::unique_ptr<ByteReader> open_layer(std::size_t index) const override {
+    if (index >= parts_.layers.size()) throw Error(ErrorKind::usage, fmt::format("there is no layer {}", index));
+    return open_(index);
+  }
+  const std::string& name() const override { return parts_.name; }
+  std::uint64_t bytes_read() const override { return parts_.bytes_read; }
+
+ private:
+  ImageParts parts_;
+  std::function<std::unique_ptr<ByteReader>(std::size_t)> open_;
+};
+
+/// The way from an index to the manifest for one platform. Bounded in depth and in documents; no index is read twice.
+class Walk {
+ public:
+  Walk(const BlobStore& store, const Platform& wanted) : store_(store), wanted_(wanted) {}
+
+  Document from_document(Document document, std::size_t depth = 0) {
+    bytes_read_ += document.bytes.size();
+    if (document_kind(document.bytes, document.media_type) == DocumentKind::manifest) return document;
+    if (!seen_.insert(document.digest).second) throw Error(ErrorKind::image_corrupt, fmt::format("the index {} names itself", document.digest.to_string()));
+    return from_index(parse_index(document.bytes), depth);
+  }
+
+  Document from_index(const Index& index, std::size_t depth = 0) {
+    std::optional<Error> not_found;
+    try {
+      return follow(choose_platform(index, wanted_), depth);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::image_not_found) throw;
+      not_found = error;
+    }
+    // No entry says that it is for the platform; an index among the entries may still hold one.
+    for (const Descriptor& entry : index.manifests) {
+      if (!is_index_media_type(entry.media_type) || entry.platform || seen_.contains(entry.digest)) continue;
+      try {
+        return follow(entry, depth);
+      } catch (const Error& error) {
+        if (error.kind() != ErrorKind::image_not_found) throw;
+        not_found = error;
+      }
+    }
+    throw *not_found;
+  }
+
+  Document follow(const Descriptor& descriptor, std::size_t depth) {
+    if (depth >= max_index_depth) throw Error(ErrorKind::image_limit, fmt::format("indexes are nested deeper than {} levels", max_index_depth));
+    if (seen_.contains(descriptor.digest)) {
+      throw Error(ErrorKind::image_corrupt, fmt::format("the index {} names itself", descriptor.digest.to_string()));
+    }
+    if (++documents_ > max_documents) throw Error(ErrorKind::image_limit, fmt::format("more than {} indexes and manifests for one image", max_documents));
+    const std::unique_ptr<ByteReader> reader = store_.open_manifest(descriptor);
+    std::string bytes = read_all(*reader, max_document_bytes, "the manifest");
+    check_bytes(bytes, descriptor, "the manifest");
+    return from_document({std::move(bytes), descriptor.media_type, descriptor.digest}, depth + 1);
+  }
+
+  std::uint64_t bytes_read() const noexcept { return bytes_read_; }
+
+ private:
+  const BlobStore& store_;
+  const Platform& wanted_;
+  std::set<Digest> seen_;
+  std::size_t documents_ = 0;
+  std::uint64_t bytes_read_ = 0;
+};
+
+std::unique_ptr<Image> from_manifest(std::shared_ptr<const BlobStore> store, const Document& document, std::uint64_t bytes_read, std::string name) {
+  Manifest manifest = parse_manifest(document.bytes);
+  if (manifest.config.size > max_document_bytes) {
+    throw Error(ErrorKind::image_limit, fmt::format("the config has {} bytes, at most {} are read", manifest.config.size, max_document_bytes));
+  }
+  const std::string config_bytes = read_all(*store->open_blob(manifest.config, "the config"), max_document_bytes, "the config");
+  check_bytes(config_bytes, manifest.config, "the config");
+  ImageParts parts{parse_config(config_bytes), {}, document.digest, manifest.config.digest, std::move(name), bytes_read + config_bytes.size()};
+  const std::size_t count = manifest.layers.size();
+  if (parts.config.diff_ids.size() != count) {
+    throw Error(ErrorKind::image_corrupt, fmt::format("the manifest has {} layers, the config has {} diff ids", count, parts.config.diff_ids.size()));
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    const Descriptor& layer = manifest.layers[i];
+    store->check_blob(layer, layer_name(i, count));
+    parts.layers.push_back({layer.digest, parts.config.diff_ids[i], layer.size, layer.media_type, i});
+  }
+  auto open = [store = std::move(store), layers = std::move(manifest.layers)](std::size_t index) {
+    return store->open_blob(layers[index], layer_name(index, layers.size()));
+  };
+  return make_image(std::move(parts), std::move(open));
+}
+
+}  // namespace
+
+std::string read_all(ByteReader& reader, std::uint64_t limit, std::string_view what) {
+  std::string bytes;
+  char buffer[16 << 10];
+  while (const std::size_t count = reader.read(buffer, sizeof buffer)) {
+    if (bytes.size() + count > limit) throw Error(ErrorKind::image_limit, fmt::format("{} has more than {} bytes, which is all that is read", what, limit));
+    bytes.append(buffer, count);
+  }
+  return bytes;
+}
+
+void throw_size_mismatch(std::string_view what, const Digest& digest, std::uint64_t expected, std::uint64_t found) {
+  throw Error(ErrorKind::image_corrupt, fmt::format("size mismatch of {} ({}): the descriptor says {} bytes, there are {}", what,
+                                                    digest.to_string(), expected, found));
+}
+
+void check_bytes(std::string_view bytes, const Descriptor& descriptor, std::string_view what) {
+  if (bytes.size() != descriptor.size) throw_size_mismatch(what, descriptor.digest, descriptor.size, bytes.size());
+  const Digest found = Digest::of(bytes, descriptor.digest.algorithm());
+  if (found != descriptor.digest) {
+    throw Error(ErrorKind::image_corrupt, fmt::format("digest mismatch of {}: expected {}, found {}", what, descriptor.digest.to_string(), found.to_string()));
+  }
+}
+
+std::unique_ptr<Image> assemble_image(std::shared_ptr<const BlobStore> store, Document top, const SourceOptions& options, std::string name) {
+  Walk walk(*store, options.platform);
+  const Document manifest = walk.from_document(std::move(top));
+  return from_manifest(std::move(store), manifest, walk.bytes_read(), std::move(name));
+}
+
+std::unique_ptr<Image> assemble_image(std::shared_ptr<const BlobStore> store, const std::vector<Descriptor>& entries,
+                                      const SourceOptions& options, std::string name) {
+  Walk walk(*store, options.platform);
+  const Document manifest = entries.size() == 1 ? walk.follow(entries.front(), 0) : walk.from_index({entries});
+  return from_manifest(std::move(store), manifest, walk.bytes_read(), std::move(name));
+}
+
+std::unique_ptr<Image> make_image(ImageParts parts, std::function<std::unique_ptr<ByteReader>(std::size_t)> open_layer) {
+  return std::make_unique<StoredImage>(std::move(parts), std::move(open_layer));
+}
+
+std::string layer_name(std::size_t index, std::size_t count) { return fmt::format("layer {} of {}", index + 1, count); }
+
+}  // namespace imgforge

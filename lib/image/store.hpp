@@ -1,0 +1,72 @@
+// From a place that holds blobs to an image for one platform: index → manifest → config, each checked before it is read.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "image/manifest.hpp"
+#include "image/source.hpp"
+
+namespace imgforge {
+
+/// Bytes of one manifest, index or config at most; image-spec asks registries for as much.
+inline constexpr std::uint64_t max_document_bytes = 4 << 20;
+
+/// Blobs by descriptor. What it hands out is not checked against the digest yet.
+class BlobStore {
+ public:
+  virtual ~BlobStore() = default;
+  /// `what` names the blob in messages ("layer 3"). Thread-safe. Throws Error(image_*) where it is missing or its size
+  /// is known to be another.
+  virtual std::unique_ptr<ByteReader> open_blob(const Descriptor& descriptor, std::string_view what) const = 0;
+  /// The same for manifests and indexes, which a registry keeps apart.
+  virtual std::unique_ptr<ByteReader> open_manifest(const Descriptor& descriptor) const { return open_blob(descriptor, "the manifest"); }
+  /// Throws where it costs nothing to know that open_blob would.
+  virtual void check_blob(const Descriptor&, std::string_view) const {}
+};
+
+/// All bytes of the reader; Error(image_limit) naming `what` beyond `limit`.
+std::string read_all(ByteReader& reader, std::uint64_t limit, std::string_view what);
+
+/// Throws Error(image_corrupt) with both sizes or both digests where `bytes` are not what the descriptor names.
+void check_bytes(std::string_view bytes, const Descriptor& descriptor, std::string_view what);
+[[noreturn]] void throw_size_mismatch(std::string_view what, const Digest& digest, std::uint64_t expected, std::uint64_t found);
+
+/// A manifest or an index whose digest was checked or computed.
+struct Document {
+  std::string bytes;
+  std::string media_type;  // as announced, empty where nobody did
+  Digest digest;
+};
+
+/// The image that `top` is or leads to. Indexes in indexes are followed within bounds.
+std::unique_ptr<Image> assemble_image(std::shared_ptr<const BlobStore> store, Document top, const SourceOptions& options, std::string name);
+/// The same from entries of an index: a single one is taken as it is, of several the one for the platform.
+std::unique_ptr<Image> assemble_image(std::shared_ptr<const BlobStore> store, const std::vector<Descriptor>& entries,
+                                      const SourceOptions& options, std::string name);
+
+/// An image of which everything small is known.
+struct ImageParts {
+  ImageConfig config;
+  std::vector<LayerBlob> layers;
+  std::optional<Digest> digest;
+  Digest config_digest;
+  std::string name;
+  std::uint64_t bytes_read = 0;
+};
+std::unique_ptr<Image> make_image(ImageParts parts, std::function<std::unique_ptr<ByteReader>(std::size_t)> open_layer);
+
+/// "layer 3 of 11", counted from 1, as people do.
+std::string layer_name(std::size_t index, std::size_t count);
+
+// The sources. `shown` is how the image is named in messages and reports.
+std::unique_ptr<Image> open_layout_folder(const std::string& path, const std::string& selector, const SourceOptions& options);
+std::unique_ptr<Image> open_layout_archive(const std::string& path, const std::string& selector, const SourceOptions& options);
+std::unique_ptr<Image> open_docker_archive(const std::string& path, const std::string& selector, const SourceOptions& options);
+std::unique_ptr<Image> open_registry_image(std::string_view reference, const SourceOptions& options);
+
+}  // namespace imgforge
