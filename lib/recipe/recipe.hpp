@@ -27,6 +27,7 @@ enum class CudnnFrom { base, wheels, apt, archive };
 std::string to_string(Runner runner);      // "dataflow-flex"
 std::string to_string(Role role);
 std::string to_string(PythonFrom from);
+std::string to_string(BootFrom from);
 std::string to_string(CudaFrom from);
 std::string to_string(CudnnFrom from);
 std::optional<Runner> parse_runner(std::string_view text);  // "generic" is an alias of portable
