@@ -2,7 +2,8 @@
 add_library(imgforge_options INTERFACE)
 target_include_directories(imgforge_options INTERFACE ${PROJECT_SOURCE_DIR}/lib)
 target_compile_options(imgforge_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wold-style-cast
-  -Woverloaded-virtual -Wformat=2 -Wimplicit-fallthrough)
+  -Woverloaded-virtual -Wformat=2 -Wimplicit-fallthrough
+  -Wno-missing-field-initializers)  # designated initialisers leave out what has its default
 target_compile_definitions(imgforge_options INTERFACE IMGFORGE_VERSION="${PROJECT_VERSION}")
 if(IMGFORGE_WERROR)
   target_compile_options(imgforge_options INTERFACE -Werror)
