@@ -24,6 +24,7 @@ struct OsRelease {
   std::string version_id;  // "12", "22.04"
   std::string code_name;   // "bookworm"
   std::string pretty_name;
+  std::string id_like;     // "debian", "rhel fedora"
 };
 
 struct Libc {
@@ -38,6 +39,7 @@ struct User {
   std::uint32_t uid = 0;
   std::uint32_t gid = 0;
   std::string home;
+  std::vector<std::uint32_t> groups;  // supplementary ones; none where the config names a group
   bool is_root() const { return uid == 0; }
 };
 
@@ -45,7 +47,8 @@ struct WorkingDirectory {
   std::string path;            // absolute
   bool exists = false;
   bool is_directory = false;
-  bool writable = false;       // by the config's user, from owner, group and mode bits; of a missing one: whether it can be made
+  bool writable = false;       // by the config's user, from owner, group and mode bits; a missing one is made by the
+                               // runtime and belongs to root
 };
 
 /// What a program in the entrypoint is found to be.
@@ -57,14 +60,16 @@ enum class Program {
 };
 
 /// The entrypoint followed to its end: through tini and its kin, env, conda run, sh -c, scripts that end in exec.
+/// An image without an entrypoint has the fact with an empty `entrypoint` and Program::other.
 struct Entrypoint {
   std::vector<std::string> entrypoint;  // of the config
   std::vector<std::string> cmd;
   std::vector<std::string> chain;       // canonical paths, from the first program to the last that could be followed
   Program ends_in = Program::other;
   bool arguments_dropped = false;       // the runtime's arguments do not reach the end ("$@" missing, shell form)
-  bool boot_in_cmd_only = false;        // no entrypoint, and boot named in Cmd
+  bool boot_in_cmd_only = false;        // the entrypoint, if there is one, does not end in boot, and Cmd names boot
   std::string last;                     // what the chain ends in, as written
+  std::string why;                      // where it does not end in boot, what is wrong, if more than that: "is not executable"
 };
 
 /// /opt/apache/beam/boot.

@@ -1,0 +1,479 @@
+#include "facts/entrypoint.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <set>
+#include <utility>
+
+#include "base/text.hpp"
+#include "facts/commands.hpp"
+#include "facts/start_script.hpp"
+
+namespace imgforge {
+namespace {
+
+constexpr std::size_t max_chain = 16;
+constexpr int max_followed = 400;  // programs looked at in all
+constexpr std::uint64_t max_script = 256 << 10;
+constexpr std::size_t max_environment = 64 << 10;
+
+constexpr std::string_view launcher_folder = "/opt/google/dataflow/";
+constexpr std::string_view launcher_ending = "_template_launcher";
+
+bool is_launcher(std::string_view path) {
+  return path.starts_with(launcher_folder) && path.ends_with(launcher_ending) &&
+         path.find('/', launcher_folder.size()) == std::string_view::npos;
+}
+
+std::string_view base_name(std::string_view path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string_view::npos ? path : path.substr(slash + 1);
+}
+
+bool is_shell(std::string_view name) {
+  return name == "sh" || name == "bash" || name == "dash" || name == "ash" || name == "ksh" || name == "zsh" || name == "rbash";
+}
+
+/// Where following a command line came to.
+struct Trail {
+  std::vector<std::string> chain;
+  Program ends_in = Program::other;
+  bool arguments_dropped = false;
+  std::string last;
+  std::string why;
+  std::optional<std::string> unknown;  // why it cannot be told
+
+  static Trail lost(std::string reason) {
+    Trail trail;
+    trail.unknown = std::move(reason);
+    return trail;
+  }
+  static Trail at(Program program, std::string last, std::string why = {}) {
+    Trail trail;
+    trail.ends_in = program;
+    trail.last = std::move(last);
+    trail.why = std::move(why);
+    return trail;
+  }
+};
+
+bool is_text(const CommandLine& line, std::size_t i) { return i < line.size() && line[i].kind == CommandWord::Kind::text; }
+std::string text_of(const CommandLine& line, std::size_t i) { return is_text(line, i) ? line[i].text : std::string(); }
+
+CommandLine from(const CommandLine& line, std::size_t i) {
+  return CommandLine(line.begin() + static_cast<std::ptrdiff_t>(std::min(i, line.size())), line.end());
+}
+
+/// The options of a wrapper that take their value from the next word.
+struct Wrapper {
+  std::string_view name;
+  std::string_view short_with_value;                 // letters
+  std::vector<std::string_view> long_with_value;
+  std::size_t operands = 0;                          // words before the command: nice has none, timeout one
+};
+
+const std::vector<Wrapper>& wrappers() {
+  static const std::vector<Wrapper> all = {
+      {"tini", "ep", {}, 0},
+      {"tini-static", "ep", {}, 0},
+      {"docker-init", "ep", {}, 0},
+      {"dumb-init", "r", {"--rewrite"}, 0},
+      {"catatonit", "", {}, 0},
+      {"nohup", "", {}, 0},
+      {"nice", "n", {"--adjustment"}, 0},
+      {"stdbuf", "ioe", {"--input", "--output", "--error"}, 0},
+      {"setsid", "", {}, 0},
+      {"ionice", "cn", {"--class", "--classdata"}, 0},
+      {"timeout", "ks", {"--kill-after", "--signal"}, 1},
+      {"gosu", "", {}, 1},
+      {"su-exec", "", {}, 1},
+  };
+  return all;
+}
+
+class Follower {
+ public:
+  explicit Follower(RootView& root) : root_(root) {}
+
+  Trail follow(CommandLine line, ShellContext context, bool by_shell, std::size_t depth) {
+    std::vector<std::string> chain;
+    const auto with_chain = [&](Trail trail) {
+      trail.chain.insert(trail.chain.begin(), chain.begin(), chain.end());
+      return trail;
+    };
+    for (;;) {
+      if (line.empty()) return with_chain(Trail::at(Program::other, "", "no program is left to run"));
+      if (++followed_ > max_followed) return with_chain(Trail::lost("the entrypoint runs too many programs to be followed"));
+      if (chain.size() + depth >= max_chain) {
+        return with_chain(Trail::at(Program::other, line.front().text, "runs more than 16 programs one after another"));
+      }
+      const CommandWord& first = line.front();
+      if (first.kind == CommandWord::Kind::arguments) {
+        return with_chain(Trail::at(Program::other, "\"$@\"", "runs the runtime's arguments as a command"));
+      }
+      if (first.kind == CommandWord::Kind::unknown) {
+        return with_chain(Trail::lost(fmt::format("the entrypoint runs {}, which only the run tells", escape_for_display(first.text))));
+      }
+      const std::string& name = first.text;
+
+      // The program's file.
+      std::optional<Command> command;
+      std::string at;
+      if (name.find('/') != std::string::npos) {
+        if (!name.starts_with('/') && !context.folder) return with_chain(Trail::lost(unknown_folder(name)));
+        at = absolute_path(name, context.folder.value_or("/"));
+        command = command_at(root_, at);
+      } else {
+        auto path = context.variable("PATH");
+        if (!path) return with_chain(Trail::lost(fmt::format("the PATH by which {} is found is not known", escape_for_display(name))));
+        if (path->empty()) path = default_path;
+        command = find_command(root_, name, *path, context.folder.value_or("/"));
+        if (command) at = command->found_at;
+      }
+      if (reaches_boot(at, command)) return with_chain(ended(Program::boot, line, command ? command->canonical : at));
+      if (is_launcher(at) || (command && is_launcher(command->canonical))) {
+        return with_chain(ended(command && command->dangles ? Program::missing : Program::launcher, line, command ? command->canonical : at));
+      }
+      if (!command) return with_chain(Trail::at(Program::missing, name, "is not in the image"));
+      if (command->dangles) return with_chain(Trail::at(Program::missing, name, "is a link to nothing"));
+      chain.push_back(command->canonical);
+      if (!command->executable) return with_chain(Trail::at(Program::other, name, "is not executable"));
+
+      // What it does with the rest of the line.
+      const std::string program(base_name(name));
+      if (const auto rest = unwrapped(program, line, context)) {
+        if (rest->empty()) return with_chain(Trail::at(Program::other, name, "is given no program to run"));
+        line = *rest;
+        by_shell = false;
+        continue;
+      }
+      if (is_shell(program)) return with_chain(shell(line, context, depth + chain.size()));
+      return with_chain(file(*command, line, context, by_shell, depth + chain.size()));
+    }
+  }
+
+ private:
+  static std::string unknown_folder(const std::string& name) {
+    return fmt::format("the folder from which {} is run is not known", escape_for_display(name));
+  }
+
+  /// Whether a path is /opt/apache/beam/boot or leads there through a link, even where nothing is there: that it is
+  /// missing is another fault.
+  bool reaches_boot(const std::string& at, const std::optional<Command>& command) {
+    if (at == boot_path) return true;
+    if (!command) return false;
+    if (!boot_) {
+      const Lookup found = root_.lookup(boot_path);
+      boot_ = found ? found.node->path : std::string();
+    }
+    if (!boot_->empty() && command->canonical == *boot_) return true;
+    const Lookup found = root_.lookup(at);
+    return found.missing == boot_path || std::find(found.links.begin(), found.links.end(), boot_path) != found.links.end();
+  }
+
+  static Trail ended(Program program, const CommandLine& line, const std::string& canonical) {
+    Trail trail = Trail::at(program, line.front().text);
+    if (!canonical.empty()) trail.chain.push_back(canonical);
+    bool unknown = false;
+    trail.arguments_dropped = true;
+    for (const CommandWord& word : from(line, 1)) {
+      if (word.kind == CommandWord::Kind::arguments) trail.arguments_dropped = false;
+      if (word.kind == CommandWord::Kind::unknown) unknown = true;
+    }
+    if (trail.arguments_dropped && unknown) {
+      trail.unknown = fmt::format("whether the arguments reach {} only the run tells", escape_for_display(line.front().text));
+    }
+    return trail;
+  }
+
+  /// The command line that a wrapper runs; nothing where the program is none that we know.
+  std::optional<CommandLine> unwrapped(const std::string& program, const CommandLine& line, ShellContext& context) const {
+    if (program == "env") return env(line, context);
+    if (program == "conda" || program == "mamba" || program == "micromamba") return conda(line, context);
+    for (const Wrapper& wrapper : wrappers()) {
+      if (wrapper.name == program) return from(line, behind_options(wrapper, line) + wrapper.operands);
+    }
+    return std::nullopt;
+  }
+
+  static std::size_t behind_options(const Wrapper& wrapper, const CommandLine& line) {
+    std::size_t i = 1;
+    while (is_text(line, i) && line[i].text.size() > 1 && line[i].text.front() == '-') {
+      const std::string& option = line[i++].text;
+      if (option == "--") break;
+      if (option.starts_with("--")) {
+        const auto& names = wrapper.long_with_value;
+        if (std::find(names.begin(), names.end(), option) != names.end()) ++i;
+      } else if (wrapper.short_with_value.find(option.back()) != std::string_view::npos && option.size() == 2) {
+        ++i;
+      }
+    }
+    return i;
+  }
+
+  static std::optional<CommandLine> env(const CommandLine& line, ShellContext& context) {
+    CommandLine words = line;
+    std::size_t i = 1;
+    while (is_text(words, i)) {
+      const std::string word = words[i].text;
+      if (word == "--") {
+        ++i;
+        break;
+      }
+      if (word == "-i" || word == "-" || word == "--ignore-environment") {
+        context.variables.clear();
+        context.variables_lost = false;
+        ++i;
+      } else if (word == "-u" || word == "-C" || word == "--unset" || word == "--chdir") {
+        if (word == "-C" || word == "--chdir") context.folder.reset();
+        if (word == "-u" || word == "--unset") context.variables.erase(text_of(words, i + 1));
+        i += 2;
+      } else if (word == "-S" || word.starts_with("-S") || word.starts_with("--split-string")) {
+        // One word that holds several.
+        std::string text = word == "-S" || word == "--split-string" ? text_of(words, i + 1)
+                           : word.starts_with("-S")                 ? word.substr(2)
+                                                                    : word.substr(std::min(word.size(), word.find('=') + 1));
+        const std::size_t taken = word == "-S" || word == "--split-string" ? 2 : 1;
+        CommandLine split_words;
+        std::string part;
+        for (const char c : text + ' ') {
+          if (c != ' ' && c != '\t') {
+            part += c;
+          } else if (!part.empty()) {
+            split_words.push_back(CommandWord::of(std::exchange(part, {})));
+          }
+        }
+        const CommandLine rest = from(words, i + taken);
+        words.resize(std::min(i, words.size()));
+        words.insert(words.end(), split_words.begin(), split_words.end());
+        words.insert(words.end(), rest.begin(), rest.end());
+        if (words.size() > 4096) return CommandLine{};
+      } else if (word.starts_with("-")) {
+        ++i;
+      } else if (const std::size_t equals = word.find('='); equals != std::string::npos && equals > 0) {
+        context.variables[word.substr(0, equals)] = CommandLine{CommandWord::of(word.substr(equals + 1))};
+        ++i;
+      } else {
+        break;
+      }
+    }
+    return from(words, i);
+  }
+
+  /// conda run [options] command: only "run" hands over to a command.
+  static std::optional<CommandLine> conda(const CommandLine& line, ShellContext& context) {
+    std::size_t i = 1;
+    while (text_of(line, i).starts_with("-")) ++i;
+    if (text_of(line, i) != "run") return std::nullopt;
+    static const std::set<std::string_view> with_value = {"-n", "--name", "-p", "--prefix", "--cwd", "-e", "--env", "-a", "--attach"};
+    for (++i; is_text(line, i) && line[i].text.starts_with("-") && line[i].text != "--"; ++i) {
+      const std::string& option = line[i].text;
+      if (option == "--cwd") context.folder.reset();
+      if (with_value.contains(option)) ++i;
+    }
+    if (text_of(line, i) == "--") ++i;
+    // The environment's bin comes first on PATH then.
+    context.variables["PATH"] = std::nullopt;
+    return from(line, i);
+  }
+
+  /// sh [options] script arguments, sh -c text [$0 arguments].
+  Trail shell(const CommandLine& line, const ShellContext& context, std::size_t depth) {
+    std::size_t i = 1;
+    bool text_follows = false, from_input = false;
+    for (; is_text(line, i) && line[i].text.size() > 1 && (line[i].text.front() == '-' || line[i].text.front() == '+'); ++i) {
+      const std::string& option = line[i].text;
+      if (option == "--") {
+        ++i;
+        break;
+      }
+      if (option.starts_with("--")) {
+        if (option == "--rcfile" || option == "--init-file") ++i;
+        continue;
+      }
+      if (option.find('c') != std::string::npos) text_follows = true;
+      if (option.find('s') != std::string::npos) from_input = true;
+      if (option.back() == 'o' || option.back() == 'O') ++i;
+    }
+    if (i >= line.size()) return Trail::at(Program::other, line.front().text, "is a shell without a script");
+    const CommandWord& word = line[i];
+    if (word.kind == CommandWord::Kind::arguments || (from_input && !text_follows)) {
+      return Trail::at(Program::other, line.front().text, "is a shell that takes the runtime's arguments for a script");
+    }
+    if (word.kind == CommandWord::Kind::unknown) {
+      return Trail::lost(fmt::format("the shell runs {}, which only the run tells", escape_for_display(word.text)));
+    }
+    if (text_follows) {
+      CommandLine arguments = from(line, i + 1);
+      // The first word behind the text is $0. Where that is one of the runtime's arguments, boot misses it.
+      std::string self = line.front().text;
+      if (!arguments.empty() && arguments.front().kind == CommandWord::Kind::text) {
+        self = arguments.front().text;
+        arguments.erase(arguments.begin());
+      } else if (!arguments.empty()) {
+        arguments.clear();
+      }
+      return script(word.text, self, arguments, context, depth);
+    }
+    if (!word.text.starts_with('/') && !context.folder) return Trail::lost(unknown_folder(word.text));
+    const std::string at = absolute_path(word.text, context.folder.value_or("/"));
+    auto command = command_at(root_, at);
+    if (!command && word.text.find('/') == std::string::npos) {
+      // A script that is not in the current folder is looked for on PATH.
+      if (const auto path = context.variable("PATH")) {
+        command = find_command(root_, word.text, path->empty() ? default_path : *path, context.folder.value_or("/"));
+      }
+    }
+    if (!command || command->dangles) return Trail::at(Program::missing, word.text, "is not in the image");
+    return script_file(*command, from(line, i), context, depth);
+  }
+
+  /// A program that is none of the known ones.
+  Trail file(const Command& command, const CommandLine& line, const ShellContext& context, bool by_shell, std::size_t depth) {
+    const Lookup found = root_.lookup(command.canonical);
+    if (!found) return Trail::at(Program::missing, line.front().text);
+    const std::string start = found.node->elf_machine != 0 ? std::string("\x7f" "ELF") : root_.read_prefix(*found.node, 260).value_or("");
+    if (start.starts_with("\x7f" "ELF")) {
+      if (names_boot(line)) {
+        return Trail::lost(fmt::format("whether {} runs the boot that it is given cannot be told", escape_for_display(line.front().text)));
+      }
+      return Trail::at(Program::other, line.front().text);
+    }
+    const auto shebang = parse_shebang(start);
+    if (!shebang && !by_shell) return Trail::at(Program::other, line.front().text, "is neither a program nor a script with a #! line");
+    if (!shebang) return script_file(command, line, context, depth);
+
+    // #!/usr/bin/env bash and #!/bin/sh are followed here; another interpreter's script is not.
+    std::vector<std::string> interpreter = *shebang;
+    if (interpreter.front().empty()) return Trail::at(Program::other, line.front().text, "has an empty #! line");
+    const auto program = command_at(root_, absolute_path(interpreter.front(), context.folder.value_or("/")));
+    if (!program || program->dangles) {
+      return Trail::at(Program::missing, interpreter.front(),
+                       fmt::format("is the interpreter of {} and not in the image", escape_for_display(command.canonical)));
+    }
+    std::string name(base_name(interpreter.front()));
+    if (name == "env") {
+      std::size_t i = 1;
+      while (i < interpreter.size() && (interpreter[i].starts_with("-") || interpreter[i].find('=') != std::string::npos)) ++i;
+      name = i < interpreter.size() ? std::string(base_name(interpreter[i])) : "";
+      const auto path = context.variable("PATH");
+      if (path && !name.empty() && interpreter[i].find('/') == std::string::npos &&
+          !find_command(root_, name, path->empty() ? default_path : *path, context.folder.value_or("/"))) {
+        return Trail::at(Program::missing, name,
+                         fmt::format("is the interpreter of {} and not in the image", escape_for_display(command.canonical)));
+      }
+    }
+    if (is_shell(name)) return script_file(command, line, context, depth);
+    if (names_boot(line)) {
+      return Trail::lost(fmt::format("whether {} runs the boot that it is given cannot be told", escape_for_display(line.front().text)));
+    }
+    return Trail::at(Program::other, line.front().text);
+  }
+
+  /// A shell script in the image; `line` starts with its name.
+  Trail script_file(const Command& command, const CommandLine& line, const ShellContext& context, std::size_t depth) {
+    const Lookup found = root_.lookup(command.canonical);
+    if (!found || found.node->type != EntryType::file) return Trail::at(Program::other, line.front().text, "is no file");
+    const auto text = root_.read(*found.node, max_script);
+    if (!text) return Trail::lost(fmt::format("{} is too large to be read as a script", escape_for_display(command.canonical)));
+    if (!open_.insert(command.canonical).second) {
+      return Trail::at(Program::other, line.front().text, "runs itself in a circle");
+    }
+    Trail trail = script(*text, line.front().text, from(line, 1), context, depth + 1);
+    open_.erase(command.canonical);
+    if (trail.chain.empty() || trail.chain.front() != command.canonical) trail.chain.insert(trail.chain.begin(), command.canonical);
+    if (trail.last.empty()) trail.last = line.front().text;
+    return trail;
+  }
+
+  Trail script(const std::string& text, const std::string& self, const CommandLine& arguments, const ShellContext& context, std::size_t depth) {
+    const EndsThere ends_there = [&](const CommandLine& line, const ShellContext& at) {
+      if (depth + 1 >= max_chain || followed_ > max_followed) return false;
+      const std::string& name = line.front().text;
+      const std::string program(base_name(name));
+      const auto& known = wrappers();
+      const bool wraps = program == "env" || program == "conda" || is_shell(program) ||
+                         std::any_of(known.begin(), known.end(), [&](const Wrapper& one) { return one.name == program; });
+      if (name.find('/') == std::string::npos && !wraps && name != "boot") return false;
+      const Trail trail = follow(line, at, true, depth + 1);
+      return !trail.unknown && (trail.ends_in == Program::boot || trail.ends_in == Program::launcher);
+    };
+    std::optional<Trail> agreed;
+    for (const ScriptEnd& end : read_start_script(text, self, arguments, context, ends_there)) {
+      Trail trail;
+      if (end.kind == ScriptEnd::Kind::unknown) {
+        trail = Trail::lost(fmt::format("{} cannot be followed: {}", escape_for_display(self), end.why));
+      } else if (end.kind == ScriptEnd::Kind::exits) {
+        trail = Trail::at(Program::other, self, "ends without running a program");
+      } else if (end.builtin) {
+        trail = Trail::at(Program::other, end.command.front().text, "is the last command of the script");
+      } else {
+        trail = follow(end.command, end.context, true, depth + 1);
+      }
+      if (trail.unknown) return trail;
+      const bool same = !agreed || (agreed->ends_in == trail.ends_in && agreed->arguments_dropped == trail.arguments_dropped);
+      if (!same) return Trail::lost(fmt::format("how {} ends depends on conditions that only the run tells", escape_for_display(self)));
+      if (!agreed) agreed = std::move(trail);
+    }
+    return agreed ? *agreed : Trail::at(Program::other, self, "ends without running a program");
+  }
+
+  static bool names_boot(const CommandLine& line) {
+    return std::any_of(line.begin() + 1, line.end(), [](const CommandWord& word) {
+      return word.kind == CommandWord::Kind::text && word.text.find("beam/boot") != std::string::npos;
+    });
+  }
+
+  RootView& root_;
+  std::optional<std::string> boot_;  // canonical path of boot; empty where there is none
+  std::set<std::string> open_;       // scripts that are being read
+  int followed_ = 0;
+};
+
+}  // namespace
+
+Fact<Entrypoint> follow_entrypoint(const ImageConfig& config, RootView& root) {
+  Entrypoint entrypoint;
+  entrypoint.entrypoint = config.entrypoint;
+  entrypoint.cmd = config.cmd;
+  std::vector<Evidence> evidence = {Evidence::in_config("Entrypoint")};
+
+  ShellContext context;
+  std::size_t size = 0;
+  for (const auto& [name, value] : config.env) {
+    size += name.size() + value.size();
+    if (size <= max_environment) context.variables[name] = CommandLine{CommandWord::of(value)};
+  }
+  context.variables_lost = size > max_environment;
+  context.folder = absolute_path(config.workdir, "/");
+
+  const auto follow = [&](const std::vector<std::string>& words, bool arguments) {
+    CommandLine line;
+    for (const std::string& word : words) line.push_back(CommandWord::of(word));
+    if (arguments) line.push_back(CommandWord::all_arguments());
+    return Follower(root).follow(std::move(line), context, false, 0);
+  };
+
+  if (!config.entrypoint.empty()) {
+    Trail trail = follow(config.entrypoint, true);
+    if (trail.unknown) return Fact<Entrypoint>::unknown(*trail.unknown);
+    entrypoint.chain = std::move(trail.chain);
+    entrypoint.ends_in = trail.ends_in;
+    entrypoint.arguments_dropped = trail.arguments_dropped;
+    entrypoint.last = std::move(trail.last);
+    entrypoint.why = std::move(trail.why);
+    for (const std::string& path : entrypoint.chain) {
+      const Lookup found = root.lookup(path);
+      if (found) evidence.push_back(Evidence::in_layer(root.layer_name(found.node->layer), found.node->path));
+    }
+  }
+  if (entrypoint.ends_in != Program::boot && !config.cmd.empty()) {
+    // The runtime's arguments take Cmd's place, so a boot that is only there never runs.
+    const Trail trail = follow(config.cmd, false);
+    entrypoint.boot_in_cmd_only = trail.ends_in == Program::boot;
+    if (entrypoint.boot_in_cmd_only || config.entrypoint.empty()) evidence.push_back(Evidence::in_config("Cmd"));
+  }
+  return Fact<Entrypoint>::known(std::move(entrypoint), std::move(evidence));
+}
+
+}  // namespace imgforge

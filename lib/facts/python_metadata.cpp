@@ -1,0 +1,74 @@
+#include "facts/python_metadata.hpp"
+
+#include "base/text.hpp"
+
+namespace imgforge {
+namespace {
+
+constexpr std::size_t max_requirements = 4'096;
+constexpr std::size_t max_value = 8'192;  // bytes of one field
+
+}  // namespace
+
+std::optional<PythonMetadata> parse_python_metadata(std::string_view text, bool cut) {
+  PythonMetadata metadata;
+  bool has_name = false, has_version = false, has_python = false;
+  std::string field, value;
+  const auto close = [&] {
+    const std::string_view content = trim(value);
+    if (field == "name" && !has_name) {
+      metadata.name = content;
+      has_name = true;
+    } else if (field == "version" && !has_version) {
+      metadata.version = content;
+      has_version = true;
+    } else if (field == "requires-python" && !has_python) {
+      metadata.requires_python = content;
+      has_python = true;
+    } else if (field == "requires-dist" && metadata.requires_dist.size() < max_requirements) {
+      metadata.requires_dist.emplace_back(content);
+    }
+    field.clear();
+    value.clear();
+  };
+  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
+  std::size_t start = 0;
+  while (start < text.size()) {
+    const std::size_t end = text.find('\n', start);
+    if (end == std::string_view::npos && cut) return metadata.name.empty() || metadata.version.empty() ? std::nullopt : std::optional(metadata);
+    std::string_view line = text.substr(start, end == std::string_view::npos ? end : end - start);
+    start = end == std::string_view::npos ? text.size() : end + 1;
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    if (line.empty()) break;
+    if (line.front() == ' ' || line.front() == '\t') {
+      if (!field.empty() && value.size() < max_value) value.append(" ").append(trim(line).substr(0, max_value));
+      continue;
+    }
+    close();
+    const std::size_t colon = line.find(':');
+    // A line that is no header ends the block for Python's parser, too.
+    if (colon == std::string_view::npos) break;
+    field = lower(trim(line.substr(0, colon)).substr(0, 64));
+    value = line.substr(colon + 1, max_value);
+  }
+  close();
+  if (metadata.name.empty() || metadata.version.empty()) return std::nullopt;
+  return metadata;
+}
+
+std::optional<MetadataName> parse_metadata_name(std::string_view folder) {
+  const bool egg = folder.ends_with(".egg-info");
+  if (!egg && !folder.ends_with(".dist-info")) return std::nullopt;
+  folder.remove_suffix(egg ? 9 : 10);
+  if (folder.empty() || folder.front() == '~' || folder.front() == '-' || folder.front() == '.') return std::nullopt;
+  MetadataName found;
+  const std::size_t dash = folder.find('-');
+  found.name = folder.substr(0, dash);
+  if (dash != std::string_view::npos) {
+    const std::string_view rest = folder.substr(dash + 1);
+    found.version = egg ? rest.substr(0, rest.find("-py")) : rest;
+  }
+  return found;
+}
+
+}  // namespace imgforge

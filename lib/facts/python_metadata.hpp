@@ -1,0 +1,33 @@
+// Core metadata of an installed Python distribution: METADATA (PEP 566 and later) and PKG-INFO, the header block only.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace imgforge {
+
+struct PythonMetadata {
+  std::string name;     // as written
+  std::string version;  // as written
+  std::vector<std::string> requires_dist;
+  std::string requires_python;
+};
+
+/// The header block of `text`, up to the first empty line; the description behind it is not looked at. Continuation
+/// lines are joined with a space. Of Name, Version and Requires-Python the first counts, as for Python's email parser.
+/// Nothing where there is no Name or no Version. At most 4,096 requirements. `cut` says that `text` is the first
+/// part of a file: its last line is then not believed.
+std::optional<PythonMetadata> parse_python_metadata(std::string_view text, bool cut = false);
+
+/// What the name of a dist-info or egg-info says: "numpy-2.0.1.dist-info" → numpy, 2.0.1;
+/// "Foo-1.0-py3.9.egg-info" → Foo, 1.0; "foo.egg-info" → foo and no version. Nothing for other names, and for the
+/// remains of an interrupted pip ("~umpy-…").
+struct MetadataName {
+  std::string name;
+  std::string version;
+};
+std::optional<MetadataName> parse_metadata_name(std::string_view folder);
+
+}  // namespace imgforge
