@@ -1,6 +1,6 @@
 # Debian packages: scripts/debian-packages.txt.
 find_package(PkgConfig REQUIRED)
-find_package(CURL 7.80 REQUIRED)
+find_package(CURL 7.85 REQUIRED)
 find_package(OpenSSL 3 REQUIRED COMPONENTS Crypto)
 find_package(LibArchive 3.6 REQUIRED)
 find_package(ZLIB REQUIRED)

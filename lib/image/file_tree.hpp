@@ -59,7 +59,8 @@ struct TarLimits {
 
 /// The members of an uncompressed tar, found in one pass over its headers. Links are followed inside the tar only. Of
 /// a name that is there twice the later member holds, as for whoever unpacks it.
-/// Throws Error(image_corrupt | image_limit | image_unsupported): empty, truncated, no tar, compressed.
+/// Throws Error(image_corrupt) where it is damaged or cut, (image_limit), or (image_unsupported) where it is empty, no tar
+/// or, with a hint, compressed.
 std::unique_ptr<FileTree> open_tar(std::shared_ptr<const RandomFile> file, const TarLimits& limits = {});
 
 }  // namespace imgforge

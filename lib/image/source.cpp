@@ -65,19 +65,19 @@ Recognised recognise(const std::string& path) {
     if (folder->size_of("manifest.json")) {
       return {Content::nothing, "the folder has a manifest.json, as skopeo's dir: and unpacked archives have; neither is read yet"};
     }
-    return {Content::nothing, "oci: the folder has neither oci-layout nor index.json"};
+    return {Content::nothing, "as oci: the folder has neither oci-layout nor index.json"};
   }
   std::unique_ptr<FileTree> tar;
   try {
     tar = open_tar(std::make_shared<RandomFile>(path));
   } catch (const Error& error) {
-    if (error.kind() == ErrorKind::image_limit || (error.kind() == ErrorKind::image_unsupported && !error.hint().empty())) throw;
-    return {Content::nothing, "oci-archive, docker-archive: " + error.message()};
+    if (error.kind() != ErrorKind::image_unsupported || !error.hint().empty()) throw;  // a tar beyond doubt, or nearly one
+    return {Content::nothing, "as oci-archive or docker-archive: " + error.message()};
   }
   // Docker 25 and newer write both; the layout names everything by digest, its manifest too, so it proves more.
   if (tar->size_of("index.json")) return {Content::layout_archive, ""};
   if (tar->size_of("manifest.json")) return {Content::docker_archive, ""};
-  return {Content::nothing, "oci-archive: the tar has no index.json\n  docker-archive: the tar has no manifest.json"};
+  return {Content::nothing, "as oci-archive: the tar has no index.json; as docker-archive: the tar has no manifest.json"};
 }
 
 std::unique_ptr<Image> open_recognised(Content content, const PathAndSelector& where, const SourceOptions& options) {
@@ -103,27 +103,27 @@ std::unique_ptr<Image> open_bare(const std::string& name, const SourceOptions& o
   if (exists(where.path)) {
     const Recognised found = recognise(where.path);
     if (found.content != Content::nothing) return open_recognised(found.content, where, options);
-    tried = "\n  " + found.why;
+    tried = found.why;
   } else {
-    tried = fmt::format("\n  as a path: {} does not exist", escape_for_display(where.path));
+    tried = fmt::format("as a path: {} does not exist", escape_for_display(where.path));
   }
   // A name that is a path to the letter was meant as one; "python:3.11" is no path because a folder "python" is here.
   std::string why;
   if (exists(name)) {
-    tried += fmt::format("\n  registry: not asked, because the path exists (docker://{} would ask)", escape_for_display(name));
+    tried += fmt::format("; as a registry reference: not asked, because the path exists (docker://{} would ask)", escape_for_display(name));
   } else if (looks_like_path(name)) {
-    tried += "\n  registry: not asked, because the name looks like a path";
+    tried += "; as a registry reference: not asked, because the name looks like a path";
   } else if (!Reference::parse(name, &why)) {
-    tried += "\n  registry: " + why;
+    tried += "; as a registry reference: " + why;
   } else {
     try {
       return open_registry_image(name, options);
     } catch (const Error& error) {
       if (!exists(where.path)) throw;  // it was no guess: nothing else could have been meant
-      throw Error(error.kind(), fmt::format("no image was found; tried:{}\n  registry: {}", tried, error.message()), error.hint());
+      throw Error(error.kind(), fmt::format("no image was found; tried {}; as a registry reference: {}", tried, error.message()), error.hint());
     }
   }
-  throw Error(exists(where.path) ? ErrorKind::image_unsupported : ErrorKind::image_not_found, "no image was found; tried:" + tried,
+  throw Error(exists(where.path) ? ErrorKind::image_unsupported : ErrorKind::image_not_found, "no image was found; tried " + tried,
               "images are named REFERENCE, oci:DIR[:TAG], oci-archive:FILE[:TAG] or docker-archive:FILE[:NAME:TAG]");
 }
 
@@ -160,7 +160,9 @@ std::unique_ptr<Image> open_image(const std::string& name, const SourceOptions& 
   try {
     return open_named(name, options);
   } catch (const Error& error) {
-    throw error.within(escape_for_display(name));
+    const std::string shown = escape_for_display(name);
+    if (error.message().starts_with(shown)) throw;
+    throw error.within(shown);
   }
 }
 

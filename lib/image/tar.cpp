@@ -28,7 +28,7 @@ class TarCursor {
     archive_read_set_read_callback(archive_, &TarCursor::read_more);
     archive_read_set_skip_callback(archive_, &TarCursor::skip);
     if (archive_read_open1(archive_) < ARCHIVE_WARN) {
-      const Error error = fault("is no tar archive");
+      const Error error = fault();
       archive_read_free(archive_);
       throw error;
     }
@@ -43,7 +43,7 @@ class TarCursor {
     const int status = archive_read_next_header(archive_, &entry);
     if (status == ARCHIVE_EOF) return nullptr;
     // RETRY and FAILED are fatal, too: going on would drop members without a word.
-    if (status < ARCHIVE_WARN) throw fault("is a damaged or truncated tar archive");
+    if (status < ARCHIVE_WARN) throw fault();
     return entry;
   }
 
@@ -52,16 +52,18 @@ class TarCursor {
 
   std::size_t read_data(char* buffer, std::size_t size) {
     const la_ssize_t count = archive_read_data(archive_, buffer, size);
-    if (count < 0) throw fault("is a damaged or truncated tar archive");
+    if (count < 0) throw fault();
     return static_cast<std::size_t>(count);
   }
 
  private:
-  Error fault(std::string_view what) const {
+  Error fault() const {
     if (!failure_.empty()) return Error(ErrorKind::image_corrupt, failure_);
+    // libarchive knows the format as soon as the first header is good.
+    if (archive_format(archive_) == 0) return Error(ErrorKind::image_unsupported, file_->shown_name() + " is no tar archive");
     const char* reason = archive_error_string(archive_);
-    return Error(ErrorKind::image_corrupt, fmt::format("{} {}, near byte {}: {}", file_->shown_name(), what, position_,
-                                                       escape_for_display(reason ? reason : "unknown format")));
+    return Error(ErrorKind::image_corrupt, fmt::format("{} is damaged or truncated, near byte {}: {}", file_->shown_name(), position_,
+                                                       escape_for_display(reason ? reason : "no reason given")));
   }
 
   static la_ssize_t read_more(archive* handle, void* data, const void** buffer) {
@@ -188,7 +190,7 @@ class Tar final : public FileTree {
  private:
   void refuse_what_is_no_tar() const {
     if (file_->size() == 0) {
-      throw Error(ErrorKind::image_corrupt, fmt::format("{} is empty, a tar archive of an image is expected", file_->shown_name()));
+      throw Error(ErrorKind::image_unsupported, fmt::format("{} is empty, a tar archive of an image is expected", file_->shown_name()));
     }
     std::array<char, 8> start{};
     const std::size_t count = file_->read_at(0, start.data(), start.size());
