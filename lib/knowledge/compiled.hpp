@@ -29,7 +29,7 @@ std::string compile(const std::vector<std::pair<std::string, YamlNode>>& tables)
 template <class RowType>
 TableOf<RowType> decode(const Compiled& compiled) {
   const TableSpec<RowType>& spec = spec_of<RowType>();
-  Faults faults(spec.name);
+  Faults faults(spec.name + " (embedded)");
   TableOf<RowType> table = read_table(compiled.table(spec.name), spec, faults);
   faults.throw_if_any();
   return table;

@@ -1,3 +1,5 @@
+#include <set>
+
 #include "base/text.hpp"
 #include "knowledge/tables.hpp"
 
@@ -15,6 +17,9 @@ class Check {
     pins();
     bases();
     distributions();
+    // Rows that were read from a file come first: it is those that somebody just wrote.
+    std::stable_partition(diagnostics_.begin(), diagnostics_.end(),
+                          [](const Diagnostic& diagnostic) { return diagnostic.place.line != 0; });
     return std::move(diagnostics_);
   }
 
@@ -23,13 +28,17 @@ class Check {
   template <class RowType, class RowCheck>
   void each(RowCheck&& row_check) {
     const TableOf<RowType>& table = tables_.get<RowType>();
+    std::set<std::string> told;  // of rows without a line, which would say the same many times
     for (std::size_t i = 0; i < table.rows.size(); ++i) {
-      if (std::string wrong = row_check(table.rows[i]); !wrong.empty()) {
-        Place place = table.places[i];
-        if (place.file.empty()) place.file = spec_of<RowType>().name;
-        diagnostics_.push_back({std::move(place), std::move(wrong), {}, {}});
-      }
+      std::string wrong = row_check(table.rows[i]);
+      if (wrong.empty() || (table.places[i].line == 0 && !told.insert(wrong).second)) continue;
+      diagnostics_.push_back({table.places[i], std::move(wrong), {}, {}});
     }
+  }
+
+  template <class RowType>
+  static std::string file_of(const TableOf<RowType>& table) {
+    return table.places.empty() ? spec_of<RowType>().name : table.places[0].file;
   }
 
   bool has_python(const PythonMinor& minor) const {
@@ -64,7 +73,7 @@ class Check {
     for (const Version& end : {table.complete->from, table.complete->through}) {
       if (release(end) == nullptr) {
         diagnostics_.push_back(
-            {{"beam_releases", 0, 0}, "complete: " + end.to_string() + " is not in the table itself", {}, {}});
+            {{file_of(table), 0, 0}, "complete: " + end.to_string() + " is not in the table itself", {}, {}});
       }
     }
   }
@@ -75,9 +84,8 @@ class Check {
       const auto behaviour = static_cast<BeamBehaviour>(i);
       if (std::none_of(table.rows.begin(), table.rows.end(),
                        [&](const BehaviourRow& row) { return row.behaviour == behaviour; })) {
-        const std::string file =
-            table.places.empty() || table.places[0].file.empty() ? "beam_behaviour" : table.places[0].file;
-        diagnostics_.push_back({{file, 0, 0}, "no row for the behaviour " + std::string(to_string(behaviour)), {}, {}});
+        diagnostics_.push_back(
+            {{file_of(table), 0, 0}, "no row for the behaviour " + std::string(to_string(behaviour)), {}, {}});
       }
     }
     // A first release that never was would put the border where nobody looks.
