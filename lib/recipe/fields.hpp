@@ -26,7 +26,7 @@ struct Field {
 
   std::string_view path;  // "python.version", "files[].from"
   Kind kind = Kind::text;
-  std::string_view doc;   // one line for people
+  std::string_view doc;  // one line for people
   const Grammar* grammar = nullptr;
   const Grammar* key_grammar = nullptr;
   bool required = false;   // within its parent, where the parent is there

@@ -11,9 +11,9 @@
 namespace imgforge {
 
 struct Grammar {
-  std::string_view noun;      // "a Debian package name": messages say that the text is not this
-  std::string_view advice;    // the way out, as the hint of a message; may be empty
-  std::string_view pattern;   // for the JSON Schema (ECMA 262); never narrower than `fault`. Empty: any text
+  std::string_view noun;     // "a Debian package name": messages say that the text is not this
+  std::string_view advice;   // the way out, as the hint of a message; may be empty
+  std::string_view pattern;  // for the JSON Schema (ECMA 262); never narrower than `fault`. Empty: any text
   std::vector<std::string_view> choices;  // where not empty, the only texts that fit
   std::size_t longest = 4096;             // bytes
   bool shown = true;                      // whether a message may repeat the text
@@ -25,32 +25,32 @@ struct Grammar {
 };
 
 extern const Grammar api_version_grammar;
-extern const Grammar name_grammar;               // lower-case DNS label, RFC 1123
+extern const Grammar name_grammar;  // lower-case DNS label, RFC 1123
 extern const Grammar runner_grammar;
 extern const Grammar role_grammar;
-extern const Grammar python_minor_grammar;       // "3.11"
-extern const Grammar version_grammar;            // PEP 440
-extern const Grammar release_grammar;            // numbers and dots: what NVIDIA calls its releases
-extern const Grammar image_reference_grammar;    // base/reference.hpp
+extern const Grammar python_minor_grammar;     // "3.11"
+extern const Grammar version_grammar;          // PEP 440
+extern const Grammar release_grammar;          // numbers and dots: what NVIDIA calls its releases
+extern const Grammar image_reference_grammar;  // base/reference.hpp
 extern const Grammar python_from_grammar;
 extern const Grammar boot_from_grammar;
 extern const Grammar cuda_from_grammar;
 extern const Grammar cudnn_from_grammar;
-extern const Grammar extra_grammar;              // an extra of PEP 508
+extern const Grammar extra_grammar;  // an extra of PEP 508
 extern const Grammar accelerator_type_grammar;
-extern const Grammar topology_grammar;           // "2x4", "2x2x1"
-extern const Grammar apt_package_grammar;        // Debian Policy 5.6.1, perhaps "=version" (5.6.12)
-extern const Grammar requirement_grammar;        // base/requirement.hpp
-extern const Grammar url_grammar;                // http or https, without user and password
-extern const Grammar sha256_grammar;             // 64 hexadecimal digits
-extern const Grammar context_path_grammar;       // relative to the build context, never out of it
+extern const Grammar topology_grammar;      // "2x4", "2x2x1"
+extern const Grammar apt_package_grammar;   // Debian Policy 5.6.1, perhaps "=version" (5.6.12)
+extern const Grammar requirement_grammar;   // base/requirement.hpp
+extern const Grammar url_grammar;           // http or https, without user and password
+extern const Grammar sha256_grammar;        // 64 hexadecimal digits
+extern const Grammar context_path_grammar;  // relative to the build context, never out of it
 extern const Grammar absolute_path_grammar;
-extern const Grammar variable_name_grammar;      // POSIX "Name"
+extern const Grammar variable_name_grammar;  // POSIX "Name"
 extern const Grammar label_key_grammar;
-extern const Grammar value_grammar;              // of a variable or label: text in one line
+extern const Grammar value_grammar;  // of a variable or label: text in one line
 
-/// What is wrong with `text` ("\"Curl\" is no Debian package name: ..."); nothing where it fits. What looks like a secret
-/// is not repeated.
+/// What is wrong with `text` ("\"Curl\" is no Debian package name: ..."); nothing where it fits. What looks like a
+/// secret is not repeated.
 std::optional<std::string> check_text(const Grammar& grammar, std::string_view text);
 
 /// For grammars with `is_version`: what YAML makes of an unquoted number, and the quoted form; nothing where `plain` is

@@ -55,7 +55,7 @@ YamlNode text_node(std::string_view text) {
 /// The value as YAML, or nothing and a diagnostic.
 std::optional<YamlNode> yaml_value(std::string_view path, std::string_view text, std::vector<Diagnostic>& diagnostics) {
   std::vector<Diagnostic> found;
-  std::optional<YamlNode> node = parse_yaml(text, override_place, found);
+  std::optional<YamlNode> node = parse_yaml(std::string(text) + "\n", override_place, found);
   if (!found.empty()) {
     diagnostics.push_back(fault(fmt::format("{}: {}", path, found.front().message), found.front().hint));
     return std::nullopt;

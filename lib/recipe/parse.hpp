@@ -15,14 +15,15 @@
 namespace imgforge {
 
 struct RecipeParse {
-  std::optional<Recipe> recipe;          // absent where any diagnostic is an error
-  std::vector<Diagnostic> diagnostics;   // in the order of the text
+  std::optional<Recipe> recipe;             // absent where any diagnostic is an error
+  std::vector<Diagnostic> diagnostics;      // in the order of the text
   std::vector<std::string> not_understood;  // dotted paths of unknown keys, where those were tolerated
 };
 
 /// `name` is how messages call the text ("recipes/a.yaml", "<stdin>"). `overrides` are "path=value" of --set, typed by
 /// the schema; their places are {"--set", 0, 0}. Never throws for what the text holds.
-RecipeParse parse_recipe(std::string_view text, const std::string& name, const std::vector<std::string>& overrides = {});
+RecipeParse parse_recipe(std::string_view text, const std::string& name,
+                         const std::vector<std::string>& overrides = {});
 
 /// The recipe that an image carries in its label dev.imgforge.recipe (compact JSON). The image may have been made by a
 /// later imgforge, so unknown keys are listed in not_understood and not errors.

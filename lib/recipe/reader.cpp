@@ -84,18 +84,21 @@ RecipeParse RecipeReader::read(const YamlNode& root) {
 
 void RecipeReader::read_object(const std::string& path, std::string_view field_path, const YamlNode& node,
                                const Place& place) {
+  std::vector<std::string> meant;  // a key that is misspelt is not missing
   for (const YamlEntry& entry : node.entries) {
     // A key with a dot is no path: "python.version" is written as two levels.
     const bool plain_key = entry.key.find_first_of(".[") == std::string::npos;
     const std::string field_name = below(std::string(field_path), entry.key);
     const Field* field = plain_key ? find_recipe_field(field_name) : nullptr;
-    if (field == nullptr)
-      unknown_key(path, field_path, entry);
-    else
+    if (field != nullptr) {
       read_field(below(path, entry.key), *field, entry);
+    } else if (std::optional<std::string> near = unknown_key(path, field_path, entry)) {
+      meant.push_back(std::move(*near));
+    }
   }
   for (const Field* field : recipe_fields_of(field_path)) {
-    if (field->required && node.find(field->key()) == nullptr) missing(*field, path, place);
+    if (!field->required || node.find(field->key()) != nullptr) continue;
+    if (std::find(meant.begin(), meant.end(), field->key()) == meant.end()) missing(*field, path, place);
   }
 }
 
@@ -116,32 +119,36 @@ void RecipeReader::missing(const Field& field, const std::string& path, const Pl
   report(place, fmt::format("{} is missing: {}", below(path, field.key()), field.doc), std::move(hint));
 }
 
-void RecipeReader::unknown_key(const std::string& path, std::string_view field_path, const YamlEntry& entry) {
+std::optional<std::string> RecipeReader::unknown_key(const std::string& path, std::string_view field_path,
+                                                     const YamlEntry& entry) {
   const std::string full_path = below(path, entry.key);
   if (unknown_ == UnknownKeys::listed) {
     if (result_.not_understood.size() < most_unknown) result_.not_understood.push_back(shown(full_path));
-    return;
+    return std::nullopt;
   }
-  if (full()) return;
+  if (full()) return std::nullopt;
   std::string message = fmt::format("unknown key \"{}\"", shown(entry.key));
   if (!path.empty()) message += " in " + path;
   std::vector<std::string> known;
   for (const Field* field : recipe_fields_of(field_path)) known.emplace_back(field->key());
   std::string hint = fmt::format("known keys here: {}", join(known, ", "));
+  std::optional<std::string> meant;
   if (entry.key.size() <= longest_key) {
     // The same word may be known elsewhere, at another level.
     const auto& all = recipe_fields();
     const auto elsewhere = std::find_if(all.begin(), all.end(), [&](const Field& field) {
       return field.path == entry.key || (field.key() == entry.key && field.path.find("[]") == std::string_view::npos);
     });
-    if (const std::optional<std::string> near = nearest(entry.key, known)) {
-      message += fmt::format(", did you mean \"{}\"?", *near);
+    meant = nearest(entry.key, known);
+    if (meant) {
+      message += fmt::format(", did you mean \"{}\"?", *meant);
     } else if (elsewhere != all.end()) {
       hint = elsewhere->parent().empty() ? fmt::format("{} stands at the top of the recipe", elsewhere->key())
                                          : fmt::format("{} stands under {}", elsewhere->key(), elsewhere->parent());
     }
   }
   report(place_at(entry.line, entry.column), std::move(message), std::move(hint));
+  return meant;
 }
 
 bool RecipeReader::expect(const std::string& path, const YamlNode& node, YamlNode::Kind kind, std::string_view wanted,

@@ -32,11 +32,13 @@ class RecipeReader {
   void read_number(const std::string& path, const Field& field, const YamlNode& node);
   void read_list(const std::string& path, const Field& field, const YamlNode& node);
   void read_map(const std::string& path, const Field& field, const YamlNode& node);
-  void unknown_key(const std::string& path, std::string_view field_path, const YamlEntry& entry);
+  /// The known key that was meant, where one is near.
+  std::optional<std::string> unknown_key(const std::string& path, std::string_view field_path, const YamlEntry& entry);
   void missing(const Field& field, const std::string& path, const Place& place);
   void check_together();
 
-  bool expect(const std::string& path, const YamlNode& node, YamlNode::Kind kind, std::string_view wanted, std::string hint);
+  bool expect(const std::string& path, const YamlNode& node, YamlNode::Kind kind, std::string_view wanted,
+              std::string hint);
   Place place_at(std::size_t line, std::size_t column) const;
   Place place_of(const YamlNode& node) const { return place_at(node.line, node.column); }
   bool full() const noexcept;

@@ -24,7 +24,7 @@ enum class BootFrom { copy, inherit };
 enum class CudaFrom { base, wheels, apt, runfile };
 enum class CudnnFrom { base, wheels, apt, archive };
 
-std::string to_string(Runner runner);      // "dataflow-flex"
+std::string to_string(Runner runner);  // "dataflow-flex"
 std::string to_string(Role role);
 std::string to_string(PythonFrom from);
 std::string to_string(BootFrom from);
@@ -54,13 +54,13 @@ struct CudaSpec {
 struct CudnnSpec {
   std::optional<Version> version;
   std::optional<CudnnFrom> from;
-  std::string file;    // of an archive in the build context
-  std::string url;     // of an archive elsewhere
+  std::string file;  // of an archive in the build context
+  std::string url;   // of an archive elsewhere
   std::string sha256;
 };
 
 struct GpuSpec {
-  std::string type;    // "nvidia-tesla-t4"
+  std::string type;  // "nvidia-tesla-t4"
   unsigned count = 1;
   CudaSpec cuda;
   CudnnSpec cudnn;
@@ -79,9 +79,9 @@ struct Frameworks {
 };
 
 struct Packages {
-  std::vector<std::string> apt;         // as written, each a Debian package name, perhaps with "=version"
+  std::vector<std::string> apt;  // as written, each a Debian package name, perhaps with "=version"
   std::vector<Requirement> pip;
-  std::string requirements;             // path in the build context, empty where there is none
+  std::string requirements;  // path in the build context, empty where there is none
   std::string constraints;
   std::vector<std::string> indexes;     // extra index URLs
   std::vector<std::string> find_links;  // URLs of --find-links pages (libtpu)
