@@ -1,0 +1,82 @@
+#include "facts/distributions.hpp"
+
+#include <set>
+
+#include "base/requirement.hpp"
+#include "base/text.hpp"
+#include "facts/python_metadata.hpp"
+
+namespace imgforge {
+namespace {
+
+constexpr std::size_t max_distributions = 20'000;
+constexpr std::uint64_t max_whole = 512 << 10;    // METADATA with a description of this size is read whole
+constexpr std::size_t max_prefix = 128 << 10;     // of a larger one, this much: the header comes first
+
+std::optional<Distribution> read_one(ImageReader& reader, const Node& node, const std::string& site) {
+  const std::size_t slash = node.path.rfind('/');
+  const std::string folder = node.path.substr(0, slash);
+  const std::string_view leaf = std::string_view(node.path).substr(slash + 1);
+  const bool own_file = leaf.ends_with(".egg-info");
+  const std::string_view folder_name = std::string_view(folder).substr(folder.rfind('/') + 1);
+  // "~umpy-1.0.dist-info" is what an interrupted pip left behind.
+  if (!own_file && folder_name != "EGG-INFO" && !parse_metadata_name(folder_name)) return std::nullopt;
+
+  const Lookup found = node.type == EntryType::symlink ? reader.root().lookup(node.path) : Lookup{Lookup::Status::found, node, {}, {}};
+  if (!found || found.node->type != EntryType::file) return std::nullopt;
+  const bool cut = found.node->size > max_whole;
+  const auto text = cut ? reader.root().read_prefix(*found.node, max_prefix) : reader.root().read(*found.node, max_whole);
+  const auto metadata = text ? parse_python_metadata(*text, cut) : std::nullopt;
+  if (!metadata || !is_project_name(metadata->name)) return std::nullopt;
+
+  Distribution distribution;
+  distribution.name = normalise_name(metadata->name);
+  distribution.version_text = metadata->version;
+  distribution.version = Version::parse(metadata->version);
+  distribution.site = site;
+  distribution.metadata_path = node.path;
+  distribution.requires_dist = metadata->requires_dist;
+  distribution.requires_python = metadata->requires_python;
+  distribution.evidence = reader.evidence(node);
+  if (leaf == "METADATA") {
+    distribution.installer = lower(trim(reader.root().read(folder + "/INSTALLER", 256).value_or("")));
+  }
+  return distribution;
+}
+
+}  // namespace
+
+Fact<std::vector<Distribution>> read_distributions(ImageReader& reader) {
+  const auto& interpreters = reader.interpreters();
+  if (interpreters.is_unknown()) return Fact<std::vector<Distribution>>::unknown(interpreters.reason());
+  std::vector<Distribution> distributions;
+  if (interpreters.is_absent()) return Fact<std::vector<Distribution>>::known(std::move(distributions));
+  const auto& metadata = reader.survey().metadata;
+  std::set<std::string> done;
+  for (const Interpreter& interpreter : interpreters.value()) {
+    for (const std::string& site : interpreter.site_packages) {
+      const auto files = metadata.find(site);
+      if (files == metadata.end() || !done.insert(site).second) continue;
+      for (const Node& node : files->second) {
+        auto distribution = read_one(reader, node, site);
+        if (!distribution) continue;
+        if (distributions.size() == max_distributions) {
+          return Fact<std::vector<Distribution>>::unknown("the image holds more than 20,000 Python distributions");
+        }
+        distributions.push_back(std::move(*distribution));
+      }
+    }
+  }
+  return Fact<std::vector<Distribution>>::known(std::move(distributions));
+}
+
+const Distribution* find_distribution(const std::vector<Distribution>& all, const Interpreter& interpreter, std::string_view name) {
+  for (const std::string& site : interpreter.site_packages) {
+    for (const Distribution& one : all) {
+      if (one.site == site && one.name == name) return &one;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace imgforge

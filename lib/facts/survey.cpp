@@ -1,0 +1,80 @@
+#include "facts/survey.hpp"
+
+#include <algorithm>
+
+namespace imgforge {
+namespace {
+
+struct Split {
+  std::string_view folder;  // "" for the root
+  std::string_view name;
+};
+
+Split split_path(std::string_view path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string_view::npos) return {{}, path};
+  return {path.substr(0, slash), path.substr(slash + 1)};
+}
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/// The site folder of a file that describes a distribution; empty for other files.
+std::string_view site_of(std::string_view folder, std::string_view name) {
+  const Split parent = split_path(folder);
+  if (name == "METADATA" && parent.name.ends_with(".dist-info")) return parent.folder;
+  if (name == "PKG-INFO" && parent.name.ends_with(".egg-info")) return parent.folder;
+  if (name == "PKG-INFO" && parent.name == "EGG-INFO" && parent.folder.ends_with(".egg")) return parent.folder;
+  if (name.ends_with(".egg-info")) return folder;
+  return {};
+}
+
+bool in_site_packages(std::string_view path) {
+  return path.find("/site-packages/") != std::string_view::npos || path.find("/dist-packages/") != std::string_view::npos;
+}
+
+}  // namespace
+
+bool is_python_name(std::string_view name) {
+  if (!name.starts_with("python")) return false;
+  name.remove_prefix(6);
+  if (name.empty() || name == "2" || name == "3") return true;
+  if (!name.starts_with("2.") && !name.starts_with("3.")) return false;
+  name.remove_prefix(2);
+  if (name.ends_with('t')) name.remove_suffix(1);
+  return !name.empty() && name.size() <= 3 && std::all_of(name.begin(), name.end(), is_digit);
+}
+
+Survey take_survey(RootView& root, const std::set<std::string>& path_folders) {
+  Survey survey;
+  root.walk([&](const Node& node) {
+    if (node.type != EntryType::file && node.type != EntryType::symlink) return;
+    const auto [folder, name] = split_path(node.path);
+    if (is_python_name(name) && (folder.ends_with("/bin") || path_folders.contains(std::string(folder)))) {
+      if (survey.pythons.size() < max_pythons) {
+        survey.pythons.push_back(node);
+      } else {
+        survey.too_much = true;
+      }
+    } else if (const std::string_view site = site_of(folder, name); !site.empty()) {
+      if (survey.metadata_count < max_metadata) {
+        survey.metadata[std::string(site)].push_back(node);
+        ++survey.metadata_count;
+      } else {
+        survey.too_much = true;
+      }
+    } else if (name.ends_with(".pth") && in_site_packages(node.path)) {
+      auto& files = survey.path_files[std::string(folder)];
+      if (files.size() < 256) files.push_back(node);
+    }
+    if (node.elf_machine != 0 && in_site_packages(node.path)) {
+      ++survey.machines.files[node.elf_machine];
+      if (!survey.machines.example.contains(node.elf_machine)) {
+        survey.machines.example.emplace(
+            node.elf_machine, std::pair(node.path, Evidence::in_layer(root.layer_name(node.layer), node.path)));
+      }
+    }
+  });
+  return survey;
+}
+
+}  // namespace imgforge
