@@ -1,5 +1,6 @@
 #include "knowledge/compiled.hpp"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
@@ -51,11 +52,21 @@ YamlNode from_json(const Json& json) {
   return node;
 }
 
+Error damaged(const std::string& why) {
+  return Error(ErrorKind::knowledge, "the compiled tables are damaged: " + why, "build imgforge anew");
+}
+
 }  // namespace
 
 std::string compile(const std::vector<std::pair<std::string, YamlNode>>& tables) {
-  Json all = Json::object();
-  for (const auto& [name, node] : tables) all[name] = Json::binary(Json::to_cbor(to_json(node)));
+  Json all = {{"as_of", Date().to_string()}, {"tables", Json::object()}};
+  std::string newest = Date().to_string();
+  for (const auto& [name, node] : tables) {
+    all["tables"][name] = Json::binary(Json::to_cbor(to_json(node)));
+    // YYYY-MM-DD orders as text.
+    if (const YamlNode* as_of = node.find("as_of"); as_of != nullptr) newest = std::max(newest, as_of->text);
+  }
+  all["as_of"] = newest;
   const std::vector<std::uint8_t> bytes = Json::to_cbor(all);
   return std::string(bytes.begin(), bytes.end());
 }
@@ -63,14 +74,26 @@ std::string compile(const std::vector<std::pair<std::string, YamlNode>>& tables)
 YamlNode Compiled::table(std::string_view name) const {
   try {
     const Json all = Json::from_cbor(bytes_.begin(), bytes_.end());
-    if (const auto found = all.find(std::string(name)); found != all.end())
+    const Json& tables = all.at("tables");
+    if (const auto found = tables.find(std::string(name)); found != tables.end()) {
       return from_json(Json::from_cbor(found->get_binary()));
+    }
   } catch (const Json::exception& error) {
-    throw Error(ErrorKind::knowledge, "the compiled tables are damaged: " + std::string(error.what()),
-                "build imgforge anew");
+    throw damaged(error.what());
   }
   throw Error(ErrorKind::knowledge, "the compiled tables do not hold \"" + std::string(name) + "\"",
               "build imgforge anew");
+}
+
+Date Compiled::newest() const {
+  if (bytes_.empty()) return Date();
+  try {
+    const auto date = Date::parse(Json::from_cbor(bytes_.begin(), bytes_.end()).at("as_of").get<std::string>());
+    if (date) return *date;
+  } catch (const Json::exception& error) {
+    throw damaged(error.what());
+  }
+  throw damaged("no date");
 }
 
 }  // namespace imgforge::knowledge

@@ -46,10 +46,11 @@ class Check {
     return std::any_of(rows.begin(), rows.end(), [&](const PythonRelease& row) { return row.minor == minor; });
   }
   const BeamRelease* release(const Version& version) const {
-    const auto& rows = tables_.get<BeamRelease>().rows;
+    const auto& rows = tables_.get<BeamRelease>().rows;  // sorted by version
     const auto found =
-        std::find_if(rows.begin(), rows.end(), [&](const BeamRelease& row) { return row.version == version; });
-    return found == rows.end() ? nullptr : &*found;
+        std::lower_bound(rows.begin(), rows.end(), version,
+                         [](const BeamRelease& row, const Version& wanted) { return row.version < wanted; });
+    return found != rows.end() && found->version == version ? &*found : nullptr;
   }
 
   std::string pythons(const std::vector<PythonMinor>& minors) const {

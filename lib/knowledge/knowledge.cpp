@@ -18,11 +18,7 @@ Knowledge::~Knowledge() = default;
 
 const std::string& Knowledge::version() const {
   std::call_once(tables_->version_once, [this] {
-    Date newest;
-    Tables::for_each_spec([&]<class RowType>(const knowledge::TableSpec<RowType>&) {
-      newest = std::max(newest, tables_->get<RowType>().as_of);
-    });
-    std::string text = newest.to_string();
+    std::string text = std::max(tables_->compiled.newest(), tables_->newest_read).to_string();
     std::replace(text.begin(), text.end(), '-', '.');
     tables_->version = text + (tables_->custom ? "+custom" : "");
   });

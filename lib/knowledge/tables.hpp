@@ -33,6 +33,7 @@ struct Knowledge::Tables {
   /// Takes the place of the table of that name. Not to be called once tables are asked for.
   template <class RowType>
   void set(knowledge::TableOf<RowType> table) {
+    newest_read = std::max(newest_read, table.as_of);
     std::get<Slot<RowType>>(slots).table = std::move(table);
   }
 
@@ -51,6 +52,7 @@ struct Knowledge::Tables {
                      Slot<PythonRelease>, Slot<BaseImage>, Slot<LinuxRelease>, Slot<FrameworkRelease>>
       slots;
   bool custom = false;  // a folder was laid over
+  Date newest_read;     // as_of of the tables that were set
   mutable std::once_flag version_once;
   mutable std::string version;
 };
