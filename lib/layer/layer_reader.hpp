@@ -11,12 +11,18 @@
 
 namespace imgforge {
 
-/// Decides what is kept of a regular file in passing: the number of bytes up to which its content is captured, 0 for none.
-using CapturePolicy = std::function<std::uint64_t(const Entry&)>;
+/// What is kept of a regular file in passing.
+struct Capture {
+  std::uint64_t limit = 0;  // bytes; 0 keeps nothing
+  bool prefix = false;      // a larger file is kept up to the limit; otherwise not at all
+};
+
+/// Asked for every regular file with its entry and its position in the index.
+using CapturePolicy = std::function<Capture(const Entry&, std::size_t position)>;
 
 struct LayerLimits {
-  std::uint64_t entries = 4'000'000;
-  std::uint64_t path_bytes = 512ull << 20;       // of all paths and links of a layer together
+  std::uint64_t entries = 2'000'000;
+  std::uint64_t path_bytes = 192ull << 20;       // of all paths and links of a layer together
   std::uint64_t tar_bytes = 200ull << 30;        // uncompressed
   std::uint64_t capture_bytes = 256ull << 20;    // of all captures of a layer together; beyond it nothing more is kept
 };

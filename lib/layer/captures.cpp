@@ -1,0 +1,79 @@
+#include "layer/captures.hpp"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <string_view>
+
+#include "base/text.hpp"
+#include "layer/entry_path.hpp"
+
+namespace imgforge {
+
+namespace {
+
+constexpr std::uint64_t operator""_KiB(unsigned long long value) { return value << 10; }
+constexpr std::uint64_t operator""_MiB(unsigned long long value) { return value << 20; }
+
+struct Row {
+  std::string_view pattern;  // glob over the layer's path
+  std::uint64_t limit;       // bytes
+};
+
+constexpr std::array table = {
+    // What is installed in Python.
+    Row{"**/*.dist-info/METADATA", 1_MiB},
+    Row{"**/*.dist-info/WHEEL", 64_KiB},
+    Row{"**/*.dist-info/INSTALLER", 4_KiB},
+    Row{"**/*.egg-info/PKG-INFO", 1_MiB},
+    Row{"**/*.egg-info", 1_MiB},
+    Row{"**/*.pth", 64_KiB},
+    Row{"**/pyvenv.cfg", 64_KiB},
+    // Which Python.
+    Row{"**/include/python*/patchlevel.h", 64_KiB},
+    Row{"**/conda-meta/python-*.json", 1_MiB},
+    // The system.
+    Row{"etc/os-release", 64_KiB},
+    Row{"usr/lib/os-release", 64_KiB},
+    Row{"etc/passwd", 1_MiB},
+    Row{"etc/group", 1_MiB},
+    Row{"etc/ld.so.conf", 64_KiB},
+    Row{"etc/ld.so.conf.d/*.conf", 64_KiB},
+    Row{"var/lib/dpkg/status", 16_MiB},
+    Row{"var/lib/dpkg/status.d/*", 64_KiB},
+    // The SDK, and the libc that a dynamic boot is loaded with.
+    Row{"opt/apache/beam/boot", 64_MiB},
+    Row{"opt/apache/beam/tars/apache-beam.tar.gz", 64_MiB},
+    Row{"**/libc.so.6", 16_MiB},
+    Row{"**/libc-2.*.so", 16_MiB},
+};
+
+std::string_view last_component(std::string_view path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string_view::npos ? path : path.substr(slash + 1);
+}
+
+/// Cheap: tells most files from most rows by the ends of their names.
+bool may_match(std::string_view pattern, std::string_view name) {
+  const std::string_view last = last_component(pattern);
+  const std::size_t star = last.find('*');
+  if (star == std::string_view::npos) return last == name;
+  return name.starts_with(last.substr(0, star)) && name.ends_with(last.substr(last.rfind('*') + 1));
+}
+
+}  // namespace
+
+CapturePolicy standard_captures(std::vector<std::string> paths) {
+  std::set<std::string, std::less<>> named;
+  for (const std::string& path : paths) named.insert(clean_path(path));
+  return [named = std::move(named)](const Entry& entry, std::size_t) -> Capture {
+    const std::string_view name = last_component(entry.path);
+    for (const Row& row : table) {
+      if (may_match(row.pattern, name) && glob_match(row.pattern, entry.path)) return {row.limit, false};
+    }
+    if (named.contains(entry.path)) return {64_KiB, false};
+    return {};
+  };
+}
+
+}  // namespace imgforge

@@ -1,0 +1,15 @@
+// Which contents are kept while a layer passes. A gzip layer passes once, so this is fixed before the walk; whatever was
+// not kept is read by passing that layer again.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "layer/layer_reader.hpp"
+
+namespace imgforge {
+
+/// The static table, and `paths` (absolute, as the config writes them) beside it.
+CapturePolicy standard_captures(std::vector<std::string> paths);
+
+}  // namespace imgforge

@@ -1,0 +1,391 @@
+#include "layer/root_view.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <numeric>
+#include <thread>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "image/source.hpp"
+#include "layer/captures.hpp"
+#include "layer/entry_path.hpp"
+#include "layer/layer_reader.hpp"
+#include "layer/layer_tree.hpp"
+
+namespace imgforge {
+
+namespace {
+
+std::string to_path(const CanonicalPath& components) {
+  if (components.empty()) return "/";
+  std::string path;
+  for (const std::string& component : components) path += "/" + component;
+  return path;
+}
+
+}  // namespace
+
+struct RootView::State {
+  struct Layer {
+    std::unique_ptr<LayerIndex> index;
+    std::unique_ptr<LayerTree> tree;
+  };
+
+  /// What the merged root has at a canonical path.
+  struct Place {
+    enum class Kind { nothing, implied_directory, entry } kind = Kind::nothing;
+    std::size_t layer = 0;
+    std::size_t entry = 0;
+  };
+
+  const Image& image;
+  CapturePolicy policy;
+  std::function<void(std::uint64_t, std::uint64_t)> progress;
+  std::mutex mutex;  // of progress and bytes_read
+  std::vector<Layer> layers;
+  std::uint64_t bytes_read = 0;
+  std::uint64_t bytes_total = 0;
+  std::uint64_t progress_done = 0;
+
+  State(const Image& from, std::vector<std::string> capture_paths, std::function<void(std::uint64_t, std::uint64_t)> report)
+      : image(from), policy(standard_captures(std::move(capture_paths))), progress(std::move(report)), layers(from.layers().size()) {
+    for (const LayerBlob& blob : from.layers()) bytes_total += blob.size;
+  }
+
+  // --- reading ---
+
+  LayerIndex read(std::size_t number, const CapturePolicy& captures) {
+    return read_layer(image, number, captures, {}, [this](std::uint64_t count) {
+      const std::lock_guard lock(mutex);
+      bytes_read += count;
+      if (progress) progress(std::min(progress_done += count, bytes_total), bytes_total);
+    });
+  }
+
+  const LayerIndex& index(std::size_t number) {
+    if (!layers[number].index) layers[number].index = std::make_unique<LayerIndex>(read(number, policy));
+    return *layers[number].index;
+  }
+
+  const LayerTree& tree(std::size_t number) {
+    if (!layers[number].tree) {
+      const LayerIndex& own = index(number);
+      layers[number].tree = std::make_unique<LayerTree>(own, [this, number](const CanonicalPath& path) { return below(path, number); });
+    }
+    return *layers[number].tree;
+  }
+
+  /// Reads all that is missing, in parallel, the longest first; then the trees, from the lowest up.
+  void load_all() {
+    std::vector<std::size_t> missing;
+    for (std::size_t i = 0; i < layers.size(); ++i) {
+      if (!layers[i].index) missing.push_back(i);
+    }
+    std::stable_sort(missing.begin(), missing.end(), [&](std::size_t one, std::size_t other) { return image.layers()[one].size > image.layers()[other].size; });
+    std::vector<std::exception_ptr> failures(layers.size());
+    std::atomic<std::size_t> next = 0;
+    std::atomic<bool> failed = false;
+    const auto work = [&] {
+      for (std::size_t i = next++; i < missing.size() && !failed; i = next++) {
+        try {
+          layers[missing[i]].index = std::make_unique<LayerIndex>(read(missing[i], policy));
+        } catch (...) {
+          failures[missing[i]] = std::current_exception();
+          failed = true;
+        }
+      }
+    };
+    const std::size_t workers = std::min<std::size_t>(missing.size(), std::clamp(std::thread::hardware_concurrency(), 1u, 8u));
+    std::vector<std::thread> threads;
+    for (std::size_t i = 1; i < workers; ++i) threads.emplace_back(work);
+    work();
+    for (std::thread& thread : threads) thread.join();
+    for (const std::exception_ptr& failure : failures) {
+      if (failure) std::rethrow_exception(failure);
+    }
+    for (std::size_t i = 0; i < layers.size(); ++i) tree(i);
+  }
+
+  // --- asking ---
+
+  /// What lies at a canonical path in the layers below `top`, the newest first.
+  Place find(const CanonicalPath& path, std::size_t top) {
+    Place implied;
+    for (std::size_t number = top; number-- > 0;) {
+      const LayerTree& layer = tree(number);
+      const LayerTree::TreeNode* node = &layer.root();
+      bool cut = node->opaque && !path.empty();
+      bool reached = true;
+      for (std::size_t i = 0; i < path.size(); ++i) {
+        const LayerTree::TreeNode* next = layer.child(*node, path[i]);
+        if (next == nullptr) {
+          reached = false;
+          break;
+        }
+        node = next;
+        cut = cut || node->hides_below;
+        if (i + 1 == path.size()) break;
+        if (layer.is_leaf(*node)) return implied;  // what was below it is gone
+        cut = cut || node->opaque;
+      }
+      if (reached && node->kind != LayerTree::TreeNode::Kind::nothing) {
+        if (node->kind == LayerTree::TreeNode::Kind::implied_directory) {
+          if (implied.kind == Place::Kind::nothing) implied = {Place::Kind::implied_directory, number, 0};
+        } else {
+          const Place place = settle(*node, layer, number);
+          // Below an implied folder only a folder counts: it has the attributes.
+          if (implied.kind == Place::Kind::nothing || (place.kind == Place::Kind::entry && entry_of(place).type == EntryType::directory)) return place;
+          return implied;
+        }
+      }
+      if (cut) return implied;
+    }
+    return implied;
+  }
+
+  /// The entry of a node that is one; a hard link to a lower file is looked up there.
+  Place settle(const LayerTree::TreeNode& node, const LayerTree& layer, std::size_t number) {
+    if (node.kind == LayerTree::TreeNode::Kind::entry) return {Place::Kind::entry, number, node.entry};
+    const Place place = find(layer.lower_link(node.lower), number);
+    if (place.kind != Place::Kind::entry || entry_of(place).type == EntryType::directory) return {};
+    return place;
+  }
+
+  const Entry& entry_of(const Place& place) { return index(place.layer).entries[place.entry]; }
+
+  Below below(const CanonicalPath& path, std::size_t top) {
+    const Place place = find(path, top);
+    if (place.kind == Place::Kind::nothing) return {};
+    if (place.kind == Place::Kind::implied_directory) return {Below::Kind::directory, ""};
+    const Entry& entry = entry_of(place);
+    if (entry.type == EntryType::directory) return {Below::Kind::directory, ""};
+    if (entry.type == EntryType::symlink) return {Below::Kind::symlink, entry.link};
+    return {Below::Kind::other, ""};
+  }
+
+  Node node_at(const CanonicalPath& path, const Place& place) { return node_at(to_path(path), place); }
+
+  Node node_at(std::string path, const Place& place) {
+    Node node;
+    node.path = std::move(path);
+    node.layer = place.layer;
+    node.entry = place.entry;
+    if (place.kind == Place::Kind::implied_directory) {
+      node.type = EntryType::directory;
+      node.mode = 0755;
+      return node;
+    }
+    const Entry& entry = entry_of(place);
+    node.type = entry.type;
+    node.size = entry.size;
+    node.mode = entry.mode;
+    node.uid = entry.uid;
+    node.gid = entry.gid;
+    node.elf_machine = entry.elf_machine;
+    node.link = entry.link;
+    return node;
+  }
+
+  Lookup lookup(std::string_view path, bool follow_last) {
+    Lookup result;
+    std::vector<std::string> components;
+    for (const std::string_view part : split(path, '/')) {
+      if (!part.empty() && part != ".") components.emplace_back(part);
+    }
+    CanonicalPath here;
+    Place place = find(here, layers.size());
+    for (std::size_t next = 0; next < components.size();) {
+      const std::string name = components[next++];
+      if (name == "..") {
+        if (!here.empty()) here.pop_back();
+        place = find(here, layers.size());
+        continue;
+      }
+      here.push_back(name);
+      place = find(here, layers.size());
+      if (place.kind == Place::Kind::nothing) {
+        result.status = result.links.empty() ? Lookup::Status::absent : Lookup::Status::dangling;
+        result.missing = to_path(here);
+        return result;
+      }
+      if (place.kind == Place::Kind::implied_directory) continue;
+      const Entry& entry = entry_of(place);
+      if (entry.type == EntryType::symlink && (follow_last || next < components.size())) {
+        if (result.links.size() == most_links) {
+          result.status = Lookup::Status::loop;
+          return result;
+        }
+        result.links.push_back(to_path(here));
+        std::vector<std::string> expanded;
+        for (const std::string_view part : split(entry.link, '/')) {
+          if (!part.empty() && part != ".") expanded.emplace_back(part);
+        }
+        expanded.insert(expanded.end(), components.begin() + static_cast<std::ptrdiff_t>(next), components.end());
+        components = std::move(expanded);
+        next = 0;
+        here.pop_back();
+        if (entry.link.starts_with('/')) here.clear();
+        place = find(here, layers.size());
+        continue;
+      }
+      if (entry.type != EntryType::directory && next < components.size()) {
+        result.status = Lookup::Status::not_a_directory;
+        result.missing = to_path(here);
+        return result;
+      }
+    }
+    result.status = Lookup::Status::found;
+    // The root is there even where no layer names it.
+    if (place.kind == Place::Kind::nothing) place.kind = Place::Kind::implied_directory;
+    result.node = node_at(here, place);
+    return result;
+  }
+
+  // --- walking ---
+
+  struct Part {
+    std::size_t layer;
+    const LayerTree::TreeNode* node;
+  };
+  /// A name in a merged folder: what it is, and, of a folder, the layers' parts of it, the newest first.
+  struct Merged {
+    Place place;
+    std::vector<Part> parts;
+    bool settled = false;
+  };
+
+  std::vector<Part> root_parts() {
+    load_all();
+    std::vector<Part> parts;
+    for (std::size_t number = layers.size(); number-- > 0;) {
+      const LayerTree::TreeNode& node = tree(number).root();
+      parts.push_back({number, &node});
+      if (node.opaque) break;
+    }
+    return parts;
+  }
+
+  std::map<std::string_view, Merged> merge(const std::vector<Part>& parts) {
+    std::map<std::string_view, Merged> names;
+    for (const Part& part : parts) {
+      const LayerTree& layer = tree(part.layer);
+      for (const auto& [name, position] : part.node->children) {
+        Merged& merged = names[name];
+        if (merged.settled) continue;
+        const LayerTree::TreeNode& node = layer.at(position);
+        if (layer.is_directory(node)) {
+          const bool entry = node.kind == LayerTree::TreeNode::Kind::entry;
+          const bool attributes_missing = merged.place.kind != Place::Kind::entry;
+          if (entry && attributes_missing) merged.place = {Place::Kind::entry, part.layer, node.entry};
+          else if (merged.place.kind == Place::Kind::nothing) merged.place = {Place::Kind::implied_directory, part.layer, 0};
+          merged.parts.push_back({part.layer, &node});
+          merged.settled = node.opaque;
+        } else if (layer.is_leaf(node)) {
+          if (merged.place.kind == Place::Kind::nothing) merged.place = settle(node, layer, part.layer);
+          merged.settled = true;
+        }
+        merged.settled = merged.settled || node.hides_below;
+      }
+    }
+    return names;
+  }
+
+  /// Parents first. `wanted` prunes: it is asked of a folder's path whether anything below it matters.
+  void walk(const std::string& path, const std::vector<Part>& parts, const std::function<bool(const std::string&)>& wanted,
+            const std::function<void(const Node&)>& visit) {
+    for (const auto& [name, merged] : merge(parts)) {
+      if (merged.place.kind == Place::Kind::nothing) continue;
+      const Node node = node_at(path + "/" + std::string(name), merged.place);
+      visit(node);
+      if (node.type == EntryType::directory && wanted(node.path)) walk(node.path, merged.parts, wanted, visit);
+    }
+  }
+};
+
+RootView::RootView(const Image& image, std::vector<std::string> capture_paths, std::function<void(std::uint64_t, std::uint64_t)> progress)
+    : state_(std::make_unique<State>(image, std::move(capture_paths), std::move(progress))) {}
+
+RootView::~RootView() = default;
+
+Lookup RootView::lookup(std::string_view path) { return state_->lookup(path, true); }
+Lookup RootView::lookup_link(std::string_view path) { return state_->lookup(path, false); }
+
+std::optional<std::string> RootView::read(std::string_view path, std::uint64_t limit) {
+  const Lookup found = lookup(path);
+  return found ? read(*found.node, limit) : std::nullopt;
+}
+
+std::optional<std::string> RootView::read(const Node& node, std::uint64_t limit) {
+  if (node.type != EntryType::file || node.size > limit) return std::nullopt;
+  return read_prefix(node, static_cast<std::size_t>(limit));
+}
+
+std::optional<std::string> RootView::read_prefix(const Node& node, std::size_t size) {
+  if (node.type != EntryType::file) return std::nullopt;
+  const std::size_t wanted = std::min<std::uint64_t>(size, node.size);
+  if (wanted == 0) return std::string();
+  const LayerIndex& index = layer(node.layer);
+  if (const auto kept = index.captures.find(node.entry); kept != index.captures.end()) return kept->second.substr(0, wanted);
+  LayerIndex again = state_->read(node.layer, [&](const Entry&, std::size_t position) { return position == node.entry ? Capture{wanted, true} : Capture{}; });
+  const auto found = again.captures.find(node.entry);
+  if (found == again.captures.end()) return std::nullopt;
+  // A whole content serves the next question, too.
+  if (wanted == node.size && wanted <= (1u << 20)) state_->layers[node.layer].index->captures.emplace(node.entry, found->second);
+  return std::move(found->second);
+}
+
+std::vector<Node> RootView::list(std::string_view path) {
+  const Lookup found = lookup(path);
+  std::vector<Node> nodes;
+  if (!found || found.node->type != EntryType::directory) return nodes;
+  const std::string folder = found.node->path;
+  std::vector<State::Part> parts = state_->root_parts();
+  for (const std::string_view name : clean_components(folder)) {
+    auto names = state_->merge(parts);
+    parts = std::move(names[name].parts);
+  }
+  for (const auto& [name, merged] : state_->merge(parts)) {
+    if (merged.place.kind != State::Place::Kind::nothing) nodes.push_back(state_->node_at((folder == "/" ? "" : folder) + "/" + std::string(name), merged.place));
+  }
+  return nodes;
+}
+
+std::vector<Node> RootView::find(std::string_view pattern) {
+  // Below the pattern's literal folders only.
+  const std::size_t wild = pattern.find_first_of("*?");
+  const std::string_view literal = pattern.substr(0, wild == std::string_view::npos ? pattern.size() : pattern.rfind('/', wild));
+  const std::string prefix = "/" + clean_path(literal);
+  std::vector<Node> nodes;
+  state_->walk("", state_->root_parts(),
+               [&](const std::string& folder) { return prefix == "/" || prefix.starts_with(folder + "/") || folder == prefix || folder.starts_with(prefix + "/"); },
+               [&](const Node& node) {
+                 if (glob_match(pattern, node.path)) nodes.push_back(node);
+               });
+  std::sort(nodes.begin(), nodes.end(), [](const Node& one, const Node& other) { return one.path < other.path; });
+  return nodes;
+}
+
+void RootView::walk(const std::function<void(const Node&)>& visit) {
+  state_->walk("", state_->root_parts(), [](const std::string&) { return true; }, visit);
+}
+
+ReadCost RootView::cost() const {
+  ReadCost cost;
+  cost.bytes_read = state_->bytes_read;
+  cost.bytes_total = state_->bytes_total;
+  cost.layers_total = state_->layers.size();
+  cost.layers_read = static_cast<std::size_t>(std::count_if(state_->layers.begin(), state_->layers.end(), [](const State::Layer& layer) { return layer.index != nullptr; }));
+  return cost;
+}
+
+std::string RootView::layer_name(std::size_t layer) const {
+  const LayerBlob& blob = state_->image.layers().at(layer);
+  if (blob.digest) return blob.digest->to_string();
+  return blob.diff_id ? blob.diff_id->to_string() : std::string();
+}
+
+const LayerIndex& RootView::layer(std::size_t layer) { return state_->index(layer); }
+
+}  // namespace imgforge
