@@ -26,8 +26,8 @@ void initialise_curl() {
   });
 }
 
-/// A multi handle with the connections that it keeps, and the easy handle that uses them. libcurl's connection cache may
-/// not be shared between threads, so every response in flight has a lane of its own.
+/// A multi handle with the connections that it keeps, and the easy handle that uses them. libcurl's connection cache
+/// may not be shared between threads, so every response in flight has a lane of its own.
 struct Lane {
   CURLM* multi = nullptr;
   CURL* easy = nullptr;
@@ -109,7 +109,8 @@ struct HttpResponse::State {
     CURL* easy = lane->easy;
     curl_easy_reset(easy);
     const auto set = [&](CURLoption option, auto value) {
-      if (curl_easy_setopt(easy, option, value) != CURLE_OK) throw Error(ErrorKind::image_network, "libcurl refuses a setting that imgforge needs");
+      if (curl_easy_setopt(easy, option, value) != CURLE_OK)
+        throw Error(ErrorKind::image_network, "libcurl refuses a setting that imgforge needs");
     };
     const std::string url = request.url.to_string();
     set(CURLOPT_URL, url.c_str());
@@ -121,7 +122,8 @@ struct HttpResponse::State {
     set(CURLOPT_FOLLOWLOCATION, 0L);
     set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);  // a proxy's answer is not the response
     set(CURLOPT_NETRC, static_cast<long>(CURL_NETRC_IGNORED));
-    set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(request.connect_timeout.value_or(shared->options.connect_timeout).count()));
+    set(CURLOPT_CONNECTTIMEOUT_MS,
+        static_cast<long>(request.connect_timeout.value_or(shared->options.connect_timeout).count()));
     set(CURLOPT_USERAGENT, "imgforge/" IMGFORGE_VERSION);
     set(CURLOPT_SSL_VERIFYPEER, request.verify_tls ? 1L : 0L);
     set(CURLOPT_SSL_VERIFYHOST, request.verify_tls ? 2L : 0L);
@@ -159,7 +161,9 @@ struct HttpResponse::State {
     waited += std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - start);
     if (waited < shared->options.stall_timeout) return;
     if (received - received_at_window < shared->options.stall_bytes) {
-      finish(HttpFailure{HttpFailure::Kind::timeout, fmt::format("the server sent nothing, or next to nothing, for {} s", waited.count() / 1000.0)});
+      finish(
+          HttpFailure{HttpFailure::Kind::timeout,
+                      fmt::format("the server sent nothing, or next to nothing, for {} s", waited.count() / 1000.0)});
     }
     waited = {};
     received_at_window = received;
@@ -190,8 +194,10 @@ struct HttpResponse::State {
     finished = true;
     if (!reason) return;
     // Once there are headers it is the body's fault, and read() tells it.
-    if (headers_done) body_failure = reason->message;
-    else failure = std::move(reason);
+    if (headers_done)
+      body_failure = reason->message;
+    else
+      failure = std::move(reason);
   }
 
   static std::size_t on_header(char* data, std::size_t size, std::size_t count, void* user) {

@@ -33,7 +33,9 @@ struct Url {
   std::string to_string() const;  // the port only where it is not the scheme's own
   /// Without the query, which in signed URLs is a secret.
   std::string to_display_string() const;
-  bool same_origin(const Url& other) const noexcept { return scheme == other.scheme && host == other.host && port == other.port; }
+  bool same_origin(const Url& other) const noexcept {
+    return scheme == other.scheme && host == other.host && port == other.port;
+  }
 };
 
 /// Whether a host (as in Url) is this machine: localhost, 127.0.0.0/8, [::1].
@@ -58,7 +60,7 @@ struct HttpFailure {
     certificate,  // it does, but its certificate does not hold
     interrupted,  // the connection broke before the headers were complete
     timeout,
-    too_large,    // more headers than anybody needs
+    too_large,  // more headers than anybody needs
     other,
   };
   Kind kind = Kind::other;

@@ -49,7 +49,9 @@ std::optional<Url> taken_apart(CURLU* handle) {
 }
 
 /// curl ends its texts at a NUL; anything behind it would be judged by nobody.
-bool is_plausible(std::string_view text) { return text.size() <= max_url_bytes && text.find('\0') == std::string_view::npos; }
+bool is_plausible(std::string_view text) {
+  return text.size() <= max_url_bytes && text.find('\0') == std::string_view::npos;
+}
 
 std::optional<std::uint32_t> ipv4(std::string_view host) {
   in_addr address{};
@@ -78,7 +80,8 @@ Address address_of(std::string_view host) {
 std::optional<Url> Url::parse(std::string_view text) {
   if (!is_plausible(text)) return std::nullopt;
   const CurlUrl handle(curl_url());
-  if (!handle || curl_url_set(handle.get(), CURLUPART_URL, std::string(text).c_str(), 0) != CURLUE_OK) return std::nullopt;
+  if (!handle || curl_url_set(handle.get(), CURLUPART_URL, std::string(text).c_str(), 0) != CURLUE_OK)
+    return std::nullopt;
   return taken_apart(handle.get());
 }
 
@@ -92,7 +95,8 @@ std::optional<Url> Url::resolve(std::string_view location) const {
 
 std::string Url::to_string() const {
   const bool usual = port == (scheme == "https" ? 443 : 80);
-  return usual ? fmt::format("{}://{}{}", scheme, host, target) : fmt::format("{}://{}:{}{}", scheme, host, port, target);
+  return usual ? fmt::format("{}://{}{}", scheme, host, target)
+               : fmt::format("{}://{}:{}{}", scheme, host, port, target);
 }
 
 std::string Url::to_display_string() const {

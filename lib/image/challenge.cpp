@@ -11,7 +11,8 @@ namespace {
 
 bool is_token_character(char c) {
   constexpr std::string_view others = "!#$%&'*+-.^_`|~";
-  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || others.find(c) != std::string_view::npos;
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+         others.find(c) != std::string_view::npos;
 }
 
 class Scanner {
@@ -92,7 +93,8 @@ std::vector<Challenge> parse_challenges(std::string_view header) {
     Challenge challenge{lower(scanner.token()), {}};
     if (challenge.scheme.empty()) return challenges;
     // A scheme stands alone or before a space; "name=" here would be a parameter that belongs to nothing.
-    if (!scanner.at_end() && scanner.peek() != ' ' && scanner.peek() != '\t' && scanner.peek() != ',') return challenges;
+    if (!scanner.at_end() && scanner.peek() != ' ' && scanner.peek() != '\t' && scanner.peek() != ',')
+      return challenges;
     bool comma = scanner.skip_list_separators();
     bool first = true;
     while (!scanner.at_end()) {

@@ -45,7 +45,9 @@ std::optional<Credentials> credentials_of(const json& entry) {
   if (const std::string encoded = text_of(entry, "auth"); !encoded.empty()) {
     const std::optional<std::string> decoded = base64_decode(encoded);
     const std::size_t colon = decoded ? decoded->find(':') : std::string::npos;
-    if (colon == std::string::npos) throw Error(ErrorKind::image_access, "docker's config.json has an \"auth\" that is no base64 of USER:PASSWORD", "docker login writes it anew");
+    if (colon == std::string::npos)
+      throw Error(ErrorKind::image_access, "docker's config.json has an \"auth\" that is no base64 of USER:PASSWORD",
+                  "docker login writes it anew");
     return Credentials{decoded->substr(0, colon), decoded->substr(colon + 1)};
   }
   const std::string user = text_of(entry, "username");
@@ -69,7 +71,8 @@ CredentialLookup find_credentials(std::string_view config_json, std::string_view
     config = parse_json(config_json, "docker's config.json", {.bytes = max_config_bytes});
   } catch (const Error&) {
     // Not the parser's own words: a damaged file could be quoted, and it holds secrets.
-    throw Error(ErrorKind::image_access, "docker's config.json is no valid JSON", "docker login writes it anew; without a login, move it away");
+    throw Error(ErrorKind::image_access, "docker's config.json is no valid JSON",
+                "docker login writes it anew; without a login, move it away");
   }
   if (!config.is_object()) throw Error(ErrorKind::image_access, "docker's config.json is no JSON object");
   const std::string wanted = host_of_key(host);
@@ -88,10 +91,13 @@ CredentialLookup find_credentials(std::string_view config_json, std::string_view
   const auto helpers = config.find("credHelpers");
   bool helper = !text_of(config, "credsStore").empty();
   if (helpers != config.end() && helpers->is_object()) {
-    for (const auto& [key, program] : helpers->items()) helper = helper || (program.is_string() && host_of_key(key) == wanted);
+    for (const auto& [key, program] : helpers->items())
+      helper = helper || (program.is_string() && host_of_key(key) == wanted);
   }
-  if (identity_token) result.note = "docker's config.json has an identity token for it, which is not used yet";
-  else if (helper) result.note = "docker's config.json leaves it to a credential helper, and helpers are not asked yet";
+  if (identity_token)
+    result.note = "docker's config.json has an identity token for it, which is not used yet";
+  else if (helper)
+    result.note = "docker's config.json leaves it to a credential helper, and helpers are not asked yet";
   return result;
 }
 

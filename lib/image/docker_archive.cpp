@@ -28,7 +28,8 @@ struct Row {
 };
 
 [[noreturn]] void malformed(std::string_view key) {
-  throw Error(ErrorKind::image_corrupt, fmt::format("manifest.json is malformed: {} is not what docker save writes", key));
+  throw Error(ErrorKind::image_corrupt,
+              fmt::format("manifest.json is malformed: {} is not what docker save writes", key));
 }
 
 std::vector<std::string> texts(const json& row, const char* key) {
@@ -79,18 +80,24 @@ const Row& select(const std::vector<Row>& rows, const std::string& selector) {
   }
   // What a colleague sees as the image's id names it, too.
   for (const Row& row : rows) {
-    if (selector.size() >= 12 && selector.starts_with('@') && row.config.find(selector.substr(selector.find(':') + 1)) != std::string::npos) return row;
+    if (selector.size() >= 12 && selector.starts_with('@') &&
+        row.config.find(selector.substr(selector.find(':') + 1)) != std::string::npos)
+      return row;
   }
   if (untagged != 0) there.push_back(fmt::format("{} without a name", untagged));
-  const std::string message = selector.empty() ? fmt::format("the archive holds {} images", rows.size())
-                                               : fmt::format("the archive has no image \"{}\"", escape_for_display(selector));
-  throw Error(ErrorKind::image_not_found, fmt::format("{}; there is {}", message, join_words(there)), "name one of them: docker-archive:FILE:NAME:TAG");
+  const std::string message = selector.empty()
+                                  ? fmt::format("the archive holds {} images", rows.size())
+                                  : fmt::format("the archive has no image \"{}\"", escape_for_display(selector));
+  throw Error(ErrorKind::image_not_found, fmt::format("{}; there is {}", message, join_words(there)),
+              "name one of them: docker-archive:FILE:NAME:TAG");
 }
 
 /// The digest that a member's name claims: "blobs/sha256/<hex>", or "<hex>.json" of a config.
 std::optional<Digest> digest_in_name(std::string_view name, std::string_view prefix, std::string_view suffix) {
-  if (!name.starts_with(prefix) || !name.ends_with(suffix) || name.size() < prefix.size() + suffix.size()) return std::nullopt;
-  return Digest::parse(fmt::format("sha256:{}", name.substr(prefix.size(), name.size() - prefix.size() - suffix.size())));
+  if (!name.starts_with(prefix) || !name.ends_with(suffix) || name.size() < prefix.size() + suffix.size())
+    return std::nullopt;
+  return Digest::parse(
+      fmt::format("sha256:{}", name.substr(prefix.size(), name.size() - prefix.size() - suffix.size())));
 }
 
 std::string_view without_dot(std::string_view name) { return name.starts_with("./") ? name.substr(2) : name; }
@@ -99,7 +106,8 @@ std::string read_member(const FileTree& files, const std::string& name, const st
   const std::optional<std::uint64_t> size = files.size_of(name);
   if (!size) throw Error(ErrorKind::image_corrupt, fmt::format("{} is missing in the archive", what));
   if (*size > max_document_bytes) {
-    throw Error(ErrorKind::image_limit, fmt::format("{} has {} bytes, at most {} are read", what, *size, max_document_bytes));
+    throw Error(ErrorKind::image_limit,
+                fmt::format("{} has {} bytes, at most {} are read", what, *size, max_document_bytes));
   }
   return read_all(*files.open(name), max_document_bytes, what);
 }
@@ -116,28 +124,38 @@ std::unique_ptr<Image> open_docker_archive(const std::string& path, const std::s
   const std::vector<Row> rows = parse_rows(manifest);
   const Row& row = select(rows, selector);
 
-  const std::string config_bytes = read_member(*files, row.config, fmt::format("the config {}", escape_for_display(row.config)));
+  const std::string config_bytes =
+      read_member(*files, row.config, fmt::format("the config {}", escape_for_display(row.config)));
   const Digest config_digest = Digest::of(config_bytes);
   std::optional<Digest> claimed = digest_in_name(without_dot(row.config), "", ".json");
   if (!claimed) claimed = digest_in_name(without_dot(row.config), "blobs/sha256/", "");
   if (claimed && *claimed != config_digest) {
-    throw Error(ErrorKind::image_corrupt, fmt::format("digest mismatch of the config: its name says {}, found {}", claimed->to_string(), config_digest.to_string()));
+    throw Error(ErrorKind::image_corrupt, fmt::format("digest mismatch of the config: its name says {}, found {}",
+                                                      claimed->to_string(), config_digest.to_string()));
   }
-  ImageParts parts{parse_config(config_bytes), {}, std::nullopt, config_digest,
-                   fmt::format("docker-archive:{}{}{}", path, selector.empty() || selector.starts_with('@') ? "" : ":", selector),
-                   manifest.size() + config_bytes.size()};
+  ImageParts parts{
+      parse_config(config_bytes),
+      {},
+      std::nullopt,
+      config_digest,
+      fmt::format("docker-archive:{}{}{}", path, selector.empty() || selector.starts_with('@') ? "" : ":", selector),
+      manifest.size() + config_bytes.size()};
   const std::size_t count = row.layers.size();
   if (parts.config.diff_ids.size() != count) {
-    throw Error(ErrorKind::image_corrupt, fmt::format("manifest.json has {} layers, the config has {} diff ids", count, parts.config.diff_ids.size()));
+    throw Error(ErrorKind::image_corrupt, fmt::format("manifest.json has {} layers, the config has {} diff ids", count,
+                                                      parts.config.diff_ids.size()));
   }
   for (std::size_t i = 0; i < count; ++i) {
     const std::optional<std::uint64_t> size = files->size_of(row.layers[i]);
-    if (!size) throw Error(ErrorKind::image_corrupt, fmt::format("{} is missing in the archive: {}", layer_name(i, count), escape_for_display(row.layers[i])));
+    if (!size)
+      throw Error(ErrorKind::image_corrupt, fmt::format("{} is missing in the archive: {}", layer_name(i, count),
+                                                        escape_for_display(row.layers[i])));
     // Only a name like that promises what the bytes are; for all others the diff id is the proof.
-    parts.layers.push_back({digest_in_name(without_dot(row.layers[i]), "blobs/sha256/", ""), parts.config.diff_ids[i], *size,
-                            "application/vnd.docker.image.rootfs.diff.tar", i});
+    parts.layers.push_back({digest_in_name(without_dot(row.layers[i]), "blobs/sha256/", ""), parts.config.diff_ids[i],
+                            *size, "application/vnd.docker.image.rootfs.diff.tar", i});
   }
-  return make_image(std::move(parts), [files, layers = row.layers](std::size_t index) { return files->open(layers[index]); });
+  return make_image(std::move(parts),
+                    [files, layers = row.layers](std::size_t index) { return files->open(layers[index]); });
 }
 
 }  // namespace imgforge

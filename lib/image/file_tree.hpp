@@ -16,7 +16,8 @@ class FileTree {
  public:
   virtual ~FileTree() = default;
   /// Bytes of a regular file; nothing where there is none of this name. Throws Error(image_corrupt) where something
-  /// else has the name: in a folder a link (it could show any file of this machine), in a tar a link that leads nowhere.
+  /// else has the name: in a folder a link (it could show any file of this machine), in a tar a link that leads
+  /// nowhere.
   virtual std::optional<std::uint64_t> size_of(const std::string& path) const = 0;
   /// The file from its start, or nothing. Thread-safe.
   virtual std::unique_ptr<ByteReader> open(const std::string& path) const = 0;
@@ -59,8 +60,8 @@ struct TarLimits {
 
 /// The members of an uncompressed tar, found in one pass over its headers. Links are followed inside the tar only. Of
 /// a name that is there twice the later member holds, as for whoever unpacks it.
-/// Throws Error(image_corrupt) where it is damaged or cut, (image_limit), or (image_unsupported) where it is empty, no tar
-/// or, with a hint, compressed.
+/// Throws Error(image_corrupt) where it is damaged or cut, (image_limit), or (image_unsupported) where it is empty, no
+/// tar or, with a hint, compressed.
 std::unique_ptr<FileTree> open_tar(std::shared_ptr<const RandomFile> file, const TarLimits& limits = {});
 
 }  // namespace imgforge

@@ -34,7 +34,8 @@ class WholeFileReader final : public ByteReader {
 
 class Folder final : public FileTree {
  public:
-  explicit Folder(const std::string& path) : path_(path), descriptor_(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+  explicit Folder(const std::string& path)
+      : path_(path), descriptor_(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
     if (descriptor_ >= 0) return;
     const int reason = errno;
     throw Error(reason == EACCES ? ErrorKind::image_access : ErrorKind::image_not_found,
@@ -61,10 +62,13 @@ class Folder final : public FileTree {
     if (file < 0) {
       const int reason = errno;
       if (reason == ENOENT || reason == ENOTDIR) return nullptr;
-      if (reason == ELOOP) throw Error(ErrorKind::image_corrupt, name + " is a symbolic link; in an image layout it has to be the file itself");
-      throw Error(reason == EACCES ? ErrorKind::image_access : ErrorKind::image_corrupt, fmt::format("cannot open {}: {}", name, std::strerror(reason)));
+      if (reason == ELOOP)
+        throw Error(ErrorKind::image_corrupt,
+                    name + " is a symbolic link; in an image layout it has to be the file itself");
+      throw Error(reason == EACCES ? ErrorKind::image_access : ErrorKind::image_corrupt,
+                  fmt::format("cannot open {}: {}", name, std::strerror(reason)));
     }
-    struct stat status{};
+    struct stat status {};
     const bool regular = ::fstat(file, &status) == 0 && S_ISREG(status.st_mode);
     auto result = std::make_unique<RandomFile>(file, regular ? static_cast<std::uint64_t>(status.st_size) : 0, name);
     if (!regular) throw Error(ErrorKind::image_corrupt, name + " is no regular file");
@@ -84,7 +88,7 @@ RandomFile::RandomFile(const std::string& path) : shown_name_(escape_for_display
     throw Error(reason == EACCES ? ErrorKind::image_access : ErrorKind::image_not_found,
                 fmt::format("cannot open {}: {}", shown_name_, std::strerror(reason)));
   }
-  struct stat status{};
+  struct stat status {};
   if (::fstat(descriptor_, &status) != 0 || !S_ISREG(status.st_mode)) {
     ::close(descriptor_);
     throw Error(ErrorKind::image_unsupported, fmt::format("{} is {}, an archive file is expected", shown_name_,
@@ -103,7 +107,8 @@ std::size_t RandomFile::read_at(std::uint64_t position, char* buffer, std::size_
   while (done < count) {
     const ssize_t now = ::pread(descriptor_, buffer + done, count - done, static_cast<off_t>(position + done));
     if (now < 0 && errno == EINTR) continue;
-    if (now < 0) throw Error(ErrorKind::image_corrupt, fmt::format("cannot read {}: {}", shown_name_, std::strerror(errno)));
+    if (now < 0)
+      throw Error(ErrorKind::image_corrupt, fmt::format("cannot read {}: {}", shown_name_, std::strerror(errno)));
     if (now == 0) break;
     done += static_cast<std::size_t>(now);
   }

@@ -17,7 +17,9 @@ constexpr std::string_view tag_annotation = "org.opencontainers.image.ref.name";
 constexpr std::string_view full_name_annotation = "io.containerd.image.name";  // docker save since 25, ctr export
 constexpr std::size_t max_tags_shown = 50;
 
-std::string blob_path(const Digest& digest) { return fmt::format("blobs/{}/{}", digest.algorithm_name(), digest.hex()); }
+std::string blob_path(const Digest& digest) {
+  return fmt::format("blobs/{}/{}", digest.algorithm_name(), digest.hex());
+}
 
 class LayoutStore final : public BlobStore {
  public:
@@ -40,7 +42,8 @@ class LayoutStore final : public BlobStore {
 
  private:
   [[noreturn]] static void throw_missing(const Descriptor& descriptor, std::string_view what) {
-    throw Error(ErrorKind::image_corrupt, fmt::format("{} is missing: the layout has no blob {}", what, descriptor.digest.to_string()),
+    throw Error(ErrorKind::image_corrupt,
+                fmt::format("{} is missing: the layout has no blob {}", what, descriptor.digest.to_string()),
                 "write the layout again, for example with skopeo copy");
   }
 
@@ -90,7 +93,9 @@ std::vector<Descriptor> by_digest(const FileTree& files, const Index& index, con
 std::vector<Descriptor> select(const FileTree& files, const Index& index, const std::string& selector) {
   if (selector.starts_with('@')) {
     const std::optional<Digest> digest = Digest::parse(selector.substr(1));
-    if (!digest) throw Error(ErrorKind::image_not_found, fmt::format("\"{}\" is no digest", escape_for_display(selector.substr(1))));
+    if (!digest)
+      throw Error(ErrorKind::image_not_found,
+                  fmt::format("\"{}\" is no digest", escape_for_display(selector.substr(1))));
     return by_digest(files, index, *digest);
   }
   std::vector<Descriptor> entries;
@@ -104,16 +109,19 @@ std::vector<Descriptor> select(const FileTree& files, const Index& index, const 
   }
   if (entries.empty() && selector.empty()) throw Error(ErrorKind::image_not_found, "index.json names no image");
   if (entries.empty()) {
-    throw Error(ErrorKind::image_not_found, fmt::format("the layout has no tag \"{}\"; {}", escape_for_display(selector), list_tags(index)));
+    throw Error(ErrorKind::image_not_found,
+                fmt::format("the layout has no tag \"{}\"; {}", escape_for_display(selector), list_tags(index)));
   }
   if (tags.size() > 1) {
-    throw Error(ErrorKind::image_not_found, fmt::format("the layout holds {} images; {}", entries.size(), list_tags(index)),
+    throw Error(ErrorKind::image_not_found,
+                fmt::format("the layout holds {} images; {}", entries.size(), list_tags(index)),
                 "name one of them, as in oci:DIR:TAG or oci-archive:FILE:TAG");
   }
   return entries;
 }
 
-std::unique_ptr<Image> open_layout(std::unique_ptr<FileTree> files, const std::string& selector, const SourceOptions& options, std::string name) {
+std::unique_ptr<Image> open_layout(std::unique_ptr<FileTree> files, const std::string& selector,
+                                   const SourceOptions& options, std::string name) {
   auto store = std::make_shared<LayoutStore>(std::move(files));
   const std::unique_ptr<ByteReader> reader = store->files().open("index.json");
   if (!reader) throw Error(ErrorKind::image_corrupt, "it is no OCI image layout: there is no index.json");
@@ -128,12 +136,15 @@ std::string named(std::string_view source, const std::string& path, const std::s
 
 }  // namespace
 
-std::unique_ptr<Image> open_layout_folder(const std::string& path, const std::string& selector, const SourceOptions& options) {
+std::unique_ptr<Image> open_layout_folder(const std::string& path, const std::string& selector,
+                                          const SourceOptions& options) {
   return open_layout(open_folder(path), selector, options, named("oci", path, selector));
 }
 
-std::unique_ptr<Image> open_layout_archive(const std::string& path, const std::string& selector, const SourceOptions& options) {
-  return open_layout(open_tar(std::make_shared<RandomFile>(path)), selector, options, named("oci-archive", path, selector));
+std::unique_ptr<Image> open_layout_archive(const std::string& path, const std::string& selector,
+                                           const SourceOptions& options) {
+  return open_layout(open_tar(std::make_shared<RandomFile>(path)), selector, options,
+                     named("oci-archive", path, selector));
 }
 
 }  // namespace imgforge

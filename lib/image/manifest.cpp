@@ -40,7 +40,8 @@ const json& member(const json& object, std::string_view name, std::string_view w
     if (key == name) {
       found = &value;
     } else if (key.size() == name.size() && lower(key) == lower(name)) {
-      corrupt(fmt::format("{} has a key \"{}\" where \"{}\" is meant: readers would disagree about it", what, shown(key), name));
+      corrupt(fmt::format("{} has a key \"{}\" where \"{}\" is meant: readers would disagree about it", what,
+                          shown(key), name));
     }
   }
   return *found;
@@ -69,7 +70,8 @@ const json& list_of(const json& value, std::string_view what) {
 std::vector<std::string> texts_of(const json& value, std::string_view what) {
   std::vector<std::string> result;
   for (const json& item : list_of(value, what)) {
-    if (!item.is_string()) corrupt(fmt::format("{} has to be a list of strings, one of them is {}", what, item.type_name()));
+    if (!item.is_string())
+      corrupt(fmt::format("{} has to be a list of strings, one of them is {}", what, item.type_name()));
     result.push_back(item.get<std::string>());
   }
   return result;
@@ -79,7 +81,8 @@ std::map<std::string, std::string> text_map_of(const json& value, std::string_vi
   std::map<std::string, std::string> result;
   if (value.is_null()) return result;
   for (const auto& [key, item] : object_of(value, what).items()) {
-    if (!item.is_string()) corrupt(fmt::format("{}: the value of \"{}\" has to be a string, it is {}", what, shown(key), item.type_name()));
+    if (!item.is_string())
+      corrupt(fmt::format("{}: the value of \"{}\" has to be a string, it is {}", what, shown(key), item.type_name()));
     result.emplace(key, item.get<std::string>());
   }
   return result;
@@ -88,7 +91,8 @@ std::map<std::string, std::string> text_map_of(const json& value, std::string_vi
 Digest digest_of(const json& value, std::string_view what) {
   const std::string& text = text_of(value, what);
   const std::optional<Digest> digest = Digest::parse(text);
-  if (!digest) corrupt(fmt::format("{} is no digest: \"{}\" (\"sha256:\" and 64 hex digits are expected)", what, shown(text)));
+  if (!digest)
+    corrupt(fmt::format("{} is no digest: \"{}\" (\"sha256:\" and 64 hex digits are expected)", what, shown(text)));
   return *digest;
 }
 
@@ -105,20 +109,22 @@ Descriptor descriptor_of(const json& value, std::string_view what) {
   object_of(value, what);
   const json& size = member(value, "size", what);
   if (!size.is_number_unsigned()) {
-    corrupt(fmt::format("{}: the size has to be a whole number of bytes, it is {}", what, size.is_number() ? shown(size.dump()) : size.type_name()));
+    corrupt(fmt::format("{}: the size has to be a whole number of bytes, it is {}", what,
+                        size.is_number() ? shown(size.dump()) : size.type_name()));
   }
   Descriptor descriptor{text_of(member(value, "mediaType", what), fmt::format("{}: mediaType", what)),
                         digest_of(member(value, "digest", what), fmt::format("{}: the digest", what)),
-                        size.get<std::uint64_t>(),
-                        std::nullopt,
+                        size.get<std::uint64_t>(), std::nullopt,
                         text_map_of(member(value, "annotations", what), fmt::format("{}: annotations", what))};
   if (const json& platform = member(value, "platform", what); !platform.is_null()) {
     descriptor.platform = platform_of(platform, fmt::format("{}: platform", what));
   }
   if (const json& data = member(value, "data", what); !data.is_null()) {
     const std::optional<std::string> bytes = base64_decode(text_of(data, fmt::format("{}: data", what)));
-    if (!bytes || bytes->size() != descriptor.size || Digest::of(*bytes, descriptor.digest.algorithm()) != descriptor.digest) {
-      corrupt(fmt::format("{}: the embedded data is not what its digest {} names", what, descriptor.digest.to_string()));
+    if (!bytes || bytes->size() != descriptor.size ||
+        Digest::of(*bytes, descriptor.digest.algorithm()) != descriptor.digest) {
+      corrupt(
+          fmt::format("{}: the embedded data is not what its digest {} names", what, descriptor.digest.to_string()));
     }
   }
   return descriptor;
@@ -136,30 +142,40 @@ std::string check_document(const json& document) {
   const std::string& media_type = text_of(member(document, "mediaType", what), "the manifest's mediaType");
   const json& version = member(document, "schemaVersion", what);
   if (media_type.starts_with(schema1_prefix) || version == 1 || document.contains("fsLayers")) {
-    throw Error(ErrorKind::image_unsupported, "the image has a manifest of Docker's schema 1, which registries gave up in 2017",
-                "push the image again with a current docker, or convert it: skopeo copy --format v2s2 docker://IMAGE docker://NEW");
+    throw Error(ErrorKind::image_unsupported,
+                "the image has a manifest of Docker's schema 1, which registries gave up in 2017",
+                "push the image again with a current docker, or convert it: skopeo copy --format v2s2 docker://IMAGE "
+                "docker://NEW");
   }
   if (!version.is_null() && version != 2) corrupt("the manifest's schemaVersion is neither 1 nor 2");
   const bool index_like = !member(document, "manifests", what).is_null();
   const bool manifest_like = !member(document, "layers", what).is_null() || !member(document, "config", what).is_null();
   if (index_like && manifest_like) {
-    corrupt("the manifest is ambiguous: it has both \"manifests\" and \"layers\" or \"config\", so it is an index to one reader and an image to another");
+    corrupt(
+        "the manifest is ambiguous: it has both \"manifests\" and \"layers\" or \"config\", so it is an index to one "
+        "reader and an image to another");
   }
-  if (!index_like && !manifest_like) corrupt("the document is neither a manifest nor an index: it has neither \"config\" and \"layers\" nor \"manifests\"");
+  if (!index_like && !manifest_like)
+    corrupt(
+        "the document is neither a manifest nor an index: it has neither \"config\" and \"layers\" nor \"manifests\"");
   return media_type;
 }
 
 DocumentKind kind_of(const json& document, std::string_view media_type) {
-  const DocumentKind shape = document.contains("manifests") && !document["manifests"].is_null() ? DocumentKind::index : DocumentKind::manifest;
-  if ((is_index_media_type(media_type) && shape != DocumentKind::index) || (is_manifest_media_type(media_type) && shape != DocumentKind::manifest)) {
-    corrupt(fmt::format("the document says that it is {}, but has the shape of {}", media_type, shape == DocumentKind::index ? "an index" : "a manifest"));
+  const DocumentKind shape =
+      document.contains("manifests") && !document["manifests"].is_null() ? DocumentKind::index : DocumentKind::manifest;
+  if ((is_index_media_type(media_type) && shape != DocumentKind::index) ||
+      (is_manifest_media_type(media_type) && shape != DocumentKind::manifest)) {
+    corrupt(fmt::format("the document says that it is {}, but has the shape of {}", media_type,
+                        shape == DocumentKind::index ? "an index" : "a manifest"));
   }
   return shape;
 }
 
 bool is_config_media_type(std::string_view media_type) {
-  return media_type == "application/vnd.oci.image.config.v1+json" || media_type == "application/vnd.docker.container.image.v1+json" ||
-         media_type == "application/octet-stream" || media_type.empty();  // written by old registries and builders
+  return media_type == "application/vnd.oci.image.config.v1+json" ||
+         media_type == "application/vnd.docker.container.image.v1+json" || media_type == "application/octet-stream" ||
+         media_type.empty();  // written by old registries and builders
 }
 
 bool is_attestation(const Descriptor& entry) {
@@ -167,11 +183,21 @@ bool is_attestation(const Descriptor& entry) {
          (entry.platform && entry.platform->os == "unknown" && entry.platform->architecture == "unknown");
 }
 
-/// 0 is best. Among entries that satisfy the request, the one that was meant: no variant before another variant.
-std::size_t variant_distance(const Platform& have, const Platform& wanted) {
-  if (have.variant == wanted.variant) return 0;
-  const Platform plain{have.os, have.architecture, ""};
-  return have.satisfies(plain) && have.satisfies({have.os, have.architecture, have.architecture == "arm" ? "v7" : have.architecture == "arm64" ? "v8" : "v1"}) ? 1 : 2;
+/// The variant that is meant where none is said: what Docker and Go take it for.
+Platform with_variant(Platform platform) {
+  if (platform.variant.empty())
+    platform.variant = platform.architecture == "arm" ? "v7" : platform.architecture == "arm64" ? "v8" : "v1";
+  return platform;
+}
+
+/// Of two that satisfy the request: the highest variant that the machine runs, and above it the lowest.
+bool is_better(const Platform& a, const Platform& b, const Platform& wanted) {
+  const Platform machine = with_variant(wanted);
+  const Platform one = with_variant(a);
+  const Platform other = with_variant(b);
+  const bool fits = one.satisfies(machine);
+  if (fits != other.satisfies(machine)) return fits;
+  return fits ? !one.satisfies(other) : !other.satisfies(one);
 }
 
 }  // namespace
@@ -183,7 +209,9 @@ std::optional<std::string> ImageConfig::variable(std::string_view name) const {
   return std::nullopt;
 }
 
-bool is_index_media_type(std::string_view media_type) noexcept { return media_type == oci_index || media_type == docker_index; }
+bool is_index_media_type(std::string_view media_type) noexcept {
+  return media_type == oci_index || media_type == docker_index;
+}
 
 bool is_manifest_media_type(std::string_view media_type) noexcept {
   return media_type == oci_manifest || media_type == docker_manifest;
@@ -193,11 +221,13 @@ DocumentKind document_kind(std::string_view bytes, std::string_view media_type) 
   const json document = parse_document(bytes, "the manifest");
   const std::string own = check_document(document);
   if (!own.empty() && !media_type.empty() && own != media_type) {
-    corrupt(fmt::format("the manifest says that its media type is {}, but it was announced as {}", shown(own), shown(media_type)));
+    corrupt(fmt::format("the manifest says that its media type is {}, but it was announced as {}", shown(own),
+                        shown(media_type)));
   }
   const std::string_view decided = own.empty() ? media_type : std::string_view(own);
   if (!decided.empty() && !is_index_media_type(decided) && !is_manifest_media_type(decided)) {
-    throw Error(ErrorKind::image_unsupported, fmt::format("the manifest has the media type {}, which is none of a container image", shown(decided)));
+    throw Error(ErrorKind::image_unsupported,
+                fmt::format("the manifest has the media type {}, which is none of a container image", shown(decided)));
   }
   return kind_of(document, decided);
 }
@@ -206,17 +236,23 @@ Manifest parse_manifest(std::string_view bytes) {
   const json document = parse_document(bytes, "the manifest");
   const std::string media_type = check_document(document);
   if (kind_of(document, media_type) != DocumentKind::manifest) corrupt("an index stands where a manifest is expected");
-  Manifest manifest{descriptor_of(member(document, "config", "the manifest"), "the manifest's config"), {},
+  Manifest manifest{descriptor_of(member(document, "config", "the manifest"), "the manifest's config"),
+                    {},
                     text_map_of(member(document, "annotations", "the manifest"), "the manifest's annotations")};
   if (!is_config_media_type(manifest.config.media_type)) {
-    const std::string& artifact = text_of(member(document, "artifactType", "the manifest"), "the manifest's artifactType");
+    const std::string& artifact =
+        text_of(member(document, "artifactType", "the manifest"), "the manifest's artifactType");
     throw Error(ErrorKind::image_unsupported,
-                fmt::format("it is an artifact ({}), no container image", shown(artifact.empty() ? manifest.config.media_type : artifact)),
+                fmt::format("it is an artifact ({}), no container image",
+                            shown(artifact.empty() ? manifest.config.media_type : artifact)),
                 "name the image itself, not its signature, chart or attestation");
   }
   const json& layers = list_of(member(document, "layers", "the manifest"), "the manifest's layers");
-  if (layers.size() > max_layers) throw Error(ErrorKind::image_limit, fmt::format("the manifest has {} layers, at most {} are read", layers.size(), max_layers));
-  for (const json& layer : layers) manifest.layers.push_back(descriptor_of(layer, fmt::format("layer {} of the manifest", manifest.layers.size())));
+  if (layers.size() > max_layers)
+    throw Error(ErrorKind::image_limit,
+                fmt::format("the manifest has {} layers, at most {} are read", layers.size(), max_layers));
+  for (const json& layer : layers)
+    manifest.layers.push_back(descriptor_of(layer, fmt::format("layer {} of the manifest", manifest.layers.size())));
   return manifest;
 }
 
@@ -246,8 +282,10 @@ ImageConfig parse_config(std::string_view bytes) {
     for (const std::string& setting : texts_of(member(run, "Env", what), "the config's Env")) {
       const std::size_t equals = setting.find('=');
       if (equals == 0 || setting.empty()) continue;  // names nothing, and no runtime sets it
-      if (equals == std::string::npos) config.env.emplace_back(setting, "");
-      else config.env.emplace_back(setting.substr(0, equals), setting.substr(equals + 1));
+      if (equals == std::string::npos)
+        config.env.emplace_back(setting, "");
+      else
+        config.env.emplace_back(setting.substr(0, equals), setting.substr(equals + 1));
     }
     config.entrypoint = texts_of(member(run, "Entrypoint", what), "the config's Entrypoint");
     config.cmd = texts_of(member(run, "Cmd", what), "the config's Cmd");
@@ -258,7 +296,9 @@ ImageConfig parse_config(std::string_view bytes) {
 
   const json& rootfs = object_of(member(document, "rootfs", what), "the config's rootfs");
   const std::string& type = text_of(member(rootfs, "type", what), "the config's rootfs.type");
-  if (!type.empty() && type != "layers") throw Error(ErrorKind::image_unsupported, fmt::format("the config's rootfs is of type \"{}\", \"layers\" is expected", shown(type)));
+  if (!type.empty() && type != "layers")
+    throw Error(ErrorKind::image_unsupported,
+                fmt::format("the config's rootfs is of type \"{}\", \"layers\" is expected", shown(type)));
   for (const json& diff_id : list_of(member(rootfs, "diff_ids", what), "the config's rootfs.diff_ids")) {
     config.diff_ids.push_back(digest_of(diff_id, fmt::format("diff id {} of the config", config.diff_ids.size())));
   }
@@ -267,7 +307,8 @@ ImageConfig parse_config(std::string_view bytes) {
     object_of(row, "a row of the config's history");
     const json& empty = member(row, "empty_layer", what);
     if (!empty.is_null() && !empty.is_boolean()) corrupt("empty_layer in the config's history has to be true or false");
-    config.history.push_back({text_of(member(row, "created_by", what), "created_by in the config's history"), empty == true});
+    config.history.push_back(
+        {text_of(member(row, "created_by", what), "created_by in the config's history"), empty == true});
   }
   return config;
 }
@@ -286,7 +327,7 @@ const Descriptor& choose_platform(const Index& index, const Platform& wanted) {
     }
     there.insert(shown(entry.platform->to_string()));
     if (!entry.platform->satisfies(wanted)) continue;
-    if (!best || variant_distance(*entry.platform, wanted) < variant_distance(*best->platform, wanted)) best = &entry;
+    if (!best || is_better(*entry.platform, *best->platform, wanted)) best = &entry;
   }
   if (best) return *best;
   if (images == 1 && unnamed.size() == 1) return *unnamed.front();
@@ -294,8 +335,11 @@ const Descriptor& choose_platform(const Index& index, const Platform& wanted) {
   const std::vector<std::string> list(there.begin(), there.end());
   std::string message = fmt::format("there is no image for {}", wanted.to_string());
   if (!list.empty()) message += fmt::format("; there is {}", join_words(list));
-  if (!unnamed.empty()) message += fmt::format("{} of {} entries name no platform", list.empty() ? "; " : ", and ", unnamed.size());
-  throw Error(ErrorKind::image_not_found, message, list.empty() ? "name the image by its digest" : fmt::format("choose one with --platform {}", list.front()));
+  if (!unnamed.empty())
+    message += fmt::format("{} of {} entries name no platform", list.empty() ? "; " : ", and ", unnamed.size());
+  throw Error(
+      ErrorKind::image_not_found, message,
+      list.empty() ? "name the image by its digest" : fmt::format("choose one with --platform {}", list.front()));
 }
 
 }  // namespace imgforge

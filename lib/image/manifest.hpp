@@ -21,8 +21,8 @@ namespace imgforge {
 struct Descriptor {
   std::string media_type;
   Digest digest;
-  std::uint64_t size = 0;                          // bytes
-  std::optional<Platform> platform;                // of index entries
+  std::uint64_t size = 0;            // bytes
+  std::optional<Platform> platform;  // of index entries
   std::map<std::string, std::string> annotations;
 };
 
@@ -47,12 +47,12 @@ struct ImageConfig {
   std::vector<std::pair<std::string, std::string>> env;  // in order; of a name that is there twice, the last one holds
   std::vector<std::string> entrypoint;
   std::vector<std::string> cmd;
-  std::string user;      // as written: "", "0", "1000:1000", "spark"
-  std::string workdir;   // as written; "" means "/"
+  std::string user;     // as written: "", "0", "1000:1000", "spark"
+  std::string workdir;  // as written; "" means "/"
   std::map<std::string, std::string> labels;
   std::vector<Digest> diff_ids;  // lowest first, one for each layer
   std::vector<HistoryRow> history;
-  std::string created;           // RFC 3339, empty where it is not said
+  std::string created;  // RFC 3339, empty where it is not said
 
   /// The value of a variable, or nothing.
   std::optional<std::string> variable(std::string_view name) const;

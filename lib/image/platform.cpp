@@ -19,9 +19,12 @@ struct Architecture {
 };
 
 constexpr std::array architectures = {
-    Architecture{"amd64", EM_X86_64, "x86-64"},   Architecture{"arm64", EM_AARCH64, "AArch64"},
-    Architecture{"arm", EM_ARM, "ARM"},           Architecture{"386", EM_386, "Intel 80386"},
-    Architecture{"ppc64le", EM_PPC64, "PowerPC64"}, Architecture{"s390x", EM_S390, "IBM S/390"},
+    Architecture{"amd64", EM_X86_64, "x86-64"},
+    Architecture{"arm64", EM_AARCH64, "AArch64"},
+    Architecture{"arm", EM_ARM, "ARM"},
+    Architecture{"386", EM_386, "Intel 80386"},
+    Architecture{"ppc64le", EM_PPC64, "PowerPC64"},
+    Architecture{"s390x", EM_S390, "IBM S/390"},
     Architecture{"riscv64", EM_RISCV, "RISC-V"},
 };
 

@@ -1,7 +1,8 @@
 // Registries over HTTP: distribution-spec 1.1, "Pulling manifests" and "Pulling blobs".
 //
-// What travels where: credentials go to the registry's own scheme, host and port only, and only after it asked for them.
-// Redirects are followed by hand, at most five, never from https to http, and without credentials to anywhere else.
+// What travels where: credentials go to the registry's own scheme, host and port only, and only after it asked for
+// them. Redirects are followed by hand, at most five, never from https to http, and without credentials to anywhere
+// else.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,6 +20,7 @@
 #include "base/text.hpp"
 #include "image/challenge.hpp"
 #include "image/credentials.hpp"
+#include "image/redirect.hpp"
 #include "image/store.hpp"
 
 namespace imgforge {
@@ -39,7 +41,9 @@ constexpr std::string_view accepted_manifests =
     "application/vnd.oci.image.index.v1+json, application/vnd.oci.image.manifest.v1+json, "
     "application/vnd.docker.distribution.manifest.list.v2+json, application/vnd.docker.distribution.manifest.v2+json";
 
-bool is_redirect(int status) { return status == 301 || status == 302 || status == 303 || status == 307 || status == 308; }
+bool is_redirect(int status) {
+  return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
+}
 bool is_retryable(int status) {
   return status == 408 || status == 429 || status == 500 || status == 502 || status == 503 || status == 504;
 }
@@ -60,13 +64,15 @@ std::string start_of_body(HttpResponse& response, std::size_t limit) {
   return body;
 }
 
-/// " (MANIFEST_UNKNOWN: manifest unknown)" of a registry's error document, or nothing. distribution-spec, "Error codes".
+/// " (MANIFEST_UNKNOWN: manifest unknown)" of a registry's error document, or nothing. distribution-spec, "Error
+/// codes".
 std::string said_by_registry(HttpResponse& response) {
   try {
     const nlohmann::json document = parse_json(start_of_body(response, max_error_body), "error");
     const nlohmann::json& first = document.at("errors").at(0);
     std::string said = first.at("code").get<std::string>();
-    if (const auto message = first.find("message"); message != first.end() && message->is_string()) said += ": " + message->get<std::string>();
+    if (const auto message = first.find("message"); message != first.end() && message->is_string())
+      said += ": " + message->get<std::string>();
     return fmt::format(" ({})", escape_for_display(said.substr(0, 200)));
   } catch (const std::exception&) {
     return "";  // many registries and all proxies answer in HTML or not at all
@@ -78,14 +84,18 @@ std::optional<milliseconds> retry_after(const HttpResponse& response) {
   const std::optional<std::string> text = response.header("retry-after");
   if (!text) return std::nullopt;
   constexpr std::uint64_t longest = 24 * 3600;
-  if (const auto seconds = to_number(*text)) return milliseconds(1000 * std::min(*seconds, longest));
+  if (text->find_first_not_of("0123456789") == std::string::npos)
+    return milliseconds(1000 * std::min(to_number(*text).value_or(longest), longest));
   const std::optional<std::time_t> when = parse_http_date(*text);
   if (!when) return std::nullopt;
   const std::time_t now = std::time(nullptr);
-  return milliseconds(*when <= now ? 0 : 1000 * std::min<std::uint64_t>(static_cast<std::uint64_t>(*when - now), longest));
+  return milliseconds(*when <= now ? 0
+                                   : 1000 * std::min<std::uint64_t>(static_cast<std::uint64_t>(*when - now), longest));
 }
 
-std::string without_parameters(std::string_view content_type) { return lower(trim(content_type.substr(0, content_type.find(';')))); }
+std::string without_parameters(std::string_view content_type) {
+  return lower(trim(content_type.substr(0, content_type.find(';'))));
+}
 
 /// One repository of one registry. Thread-safe.
 class Session {
@@ -94,7 +104,8 @@ class Session {
     const std::string host = reference.host() == "docker.io" ? "registry-1.docker.io" : reference.host();
     const std::optional<Url> https = Url::parse("https://" + host + "/v2/");
     const std::optional<Url> http = Url::parse("http://" + host + "/v2/");
-    if (!https || !http) throw Error(ErrorKind::usage, fmt::format("\"{}\" is no host of a registry", escape_for_display(host)));
+    if (!https || !http)
+      throw Error(ErrorKind::usage, fmt::format("\"{}\" is no host of a registry", escape_for_display(host)));
     origin_ = *https;
     plain_ = *http;
     may_be_plain_ = insecure || is_loopback_host(origin_.host);
@@ -111,7 +122,8 @@ class Session {
       Answer answer = ask(target, accept, what);
       const std::optional<HttpFailure>& failure = answer.response.failure();
       if (!failure && answer.response.status() == 200) return std::move(answer.response);
-      const bool again = failure ? failure->kind == HttpFailure::Kind::interrupted : is_retryable(answer.response.status());
+      const bool again =
+          failure ? failure->kind == HttpFailure::Kind::interrupted : is_retryable(answer.response.status());
       const milliseconds pause = failure ? delay : retry_after(answer.response).value_or(delay);
       if (!again || attempt == max_attempts || pause > budget) throw_refused(answer, what);
       std::this_thread::sleep_for(pause);
@@ -151,8 +163,14 @@ class Session {
         return {std::move(response), url};
       }
       if (is_redirect(response.status())) {
-        if (++redirects > max_redirects) throw Error(ErrorKind::image_network, fmt::format("{}: more than {} redirects, the last from {}", what, max_redirects, url.to_display_string()));
-        url = redirected(url, response, what);
+        if (++redirects > max_redirects)
+          throw Error(ErrorKind::image_network, fmt::format("{}: more than {} redirects, the last from {}", what,
+                                                            max_redirects, url.to_display_string()));
+        try {
+          url = follow_redirect(url, response.header("location").value_or(""));
+        } catch (const Error& error) {
+          throw error.within(what);
+        }
         continue;
       }
       if (response.status() == 401 && at_registry && (!logged_in || !authorization.empty())) {
@@ -188,26 +206,17 @@ class Session {
     return true;
   }
 
-  static Url redirected(const Url& from, const HttpResponse& response, std::string_view what) {
-    const std::optional<std::string> location = response.header("location");
-    const std::optional<Url> to = location ? from.resolve(*location) : std::nullopt;
-    if (!to) throw Error(ErrorKind::image_network, fmt::format("{}: {} redirects to no usable address", what, from.to_display_string()));
-    if (from.scheme == "https" && to->scheme != "https") {
-      throw Error(ErrorKind::image_network, fmt::format("{}: {} redirects from https to http ({}), which is not followed", what, from.to_display_string(), to->to_display_string()));
-    }
-    if ((is_loopback_host(to->host) && !is_loopback_host(from.host)) || is_link_local_host(to->host)) {
-      throw Error(ErrorKind::image_network, fmt::format("{}: {} redirects to an address of this machine ({}), which is not followed", what, from.to_display_string(), to->to_display_string()));
-    }
-    return *to;
-  }
-
   std::string way_out() const {
-    return fmt::format("skopeo copy docker://{} oci:/tmp/image:latest, then verify oci:/tmp/image:latest", reference_.to_full_string());
+    return fmt::format("skopeo copy docker://{} oci:/tmp/image:latest, then verify oci:/tmp/image:latest",
+                       reference_.to_full_string());
   }
 
   /// Sets what the next requests carry, or throws Error(image_access) saying what is missing.
   void log_in(const Url& registry, const HttpResponse& response, bool was_sent) {
-    if (was_sent) throw Error(ErrorKind::image_access, fmt::format("{} refuses the credentials of docker's config.json", reference_.host()), "docker login " + reference_.host());
+    if (was_sent)
+      throw Error(ErrorKind::image_access,
+                  fmt::format("{} refuses the credentials of docker's config.json", reference_.host()),
+                  "docker login " + reference_.host());
     bool basic = false;
     bool bearer = false;
     for (const std::string& header : response.headers("www-authenticate")) {
@@ -223,27 +232,42 @@ class Session {
       if (registry.same_origin(origin_)) authorization_ = lookup.found->basic();
       return;
     }
-    if (bearer) throw Error(ErrorKind::image_access, fmt::format("{} wants a token, and token authentication is not spoken yet", reference_.host()), way_out());
+    if (bearer)
+      throw Error(ErrorKind::image_access,
+                  fmt::format("{} wants a token, and token authentication is not spoken yet", reference_.host()),
+                  way_out());
     if (basic) {
-      throw Error(ErrorKind::image_access, fmt::format("{} wants a login, and there is none for it{}{}", reference_.host(), lookup.note.empty() ? "" : ": ", lookup.note),
+      throw Error(ErrorKind::image_access,
+                  fmt::format("{} wants a login, and there is none for it{}{}", reference_.host(),
+                              lookup.note.empty() ? "" : ": ", lookup.note),
                   lookup.note.empty() ? "docker login " + reference_.host() : way_out());
     }
-    throw Error(ErrorKind::image_access, fmt::format("{} answers 401 without a way to log in that imgforge knows (Basic)", reference_.host()), way_out());
+    throw Error(ErrorKind::image_access,
+                fmt::format("{} answers 401 without a way to log in that imgforge knows (Basic)", reference_.host()),
+                way_out());
   }
 
   [[noreturn]] void throw_refused(Answer& answer, std::string_view what) const {
     const std::string where = answer.url.to_display_string();
     if (const auto& failure = answer.response.failure()) {
       std::string hint;
-      if (failure->kind == HttpFailure::Kind::certificate) hint = "SSL_CERT_FILE names a file with the certificate authority to trust";
-      if (failure->kind == HttpFailure::Kind::no_tls) hint = "does the registry speak plain HTTP? That is tried for hosts of this machine, and for others where it is allowed";
-      throw Error(ErrorKind::image_network, fmt::format("cannot read {} from {}: {}", what, where, failure->message), hint);
+      if (failure->kind == HttpFailure::Kind::certificate)
+        hint = "SSL_CERT_FILE names a file with the certificate authority to trust";
+      if (failure->kind == HttpFailure::Kind::no_tls)
+        hint =
+            "does the registry speak plain HTTP? That is tried for hosts of this machine, and for others where it is "
+            "allowed";
+      throw Error(ErrorKind::image_network, fmt::format("cannot read {} from {}: {}", what, where, failure->message),
+                  hint);
     }
     const int status = answer.response.status();
-    const std::string message = fmt::format("{}: {} answered {}{}", what, where, status, said_by_registry(answer.response));
+    const std::string message =
+        fmt::format("{}: {} answered {}{}", what, where, status, said_by_registry(answer.response));
     if (status == 404 || status == 410) throw Error(ErrorKind::image_not_found, message);
-    if (status == 401 || status == 403) throw Error(ErrorKind::image_access, message, "docker login " + reference_.host());
-    if (status == 429) throw Error(ErrorKind::image_network, message, "it allows no more requests for now: wait, or log in");
+    if (status == 401 || status == 403)
+      throw Error(ErrorKind::image_access, message, "docker login " + reference_.host());
+    if (status == 429)
+      throw Error(ErrorKind::image_network, message, "it allows no more requests for now: wait, or log in");
     throw Error(ErrorKind::image_network, message);
   }
 
@@ -260,7 +284,8 @@ class Session {
 /// A body that has to be as long as its descriptor says.
 class BodyReader final : public ByteReader {
  public:
-  BodyReader(std::shared_ptr<Session> session, HttpResponse response, const Descriptor& descriptor, std::string_view what)
+  BodyReader(std::shared_ptr<Session> session, HttpResponse response, const Descriptor& descriptor,
+             std::string_view what)
       : session_(std::move(session)), response_(std::move(response)), descriptor_(descriptor), what_(what) {
     const std::optional<std::uint64_t> length = response_.content_length();
     if (length && *length != descriptor.size) throw_size_mismatch(what_, descriptor.digest, descriptor.size, *length);
@@ -293,12 +318,15 @@ class RegistryStore final : public BlobStore {
   explicit RegistryStore(std::shared_ptr<Session> session) : session_(std::move(session)) {}
 
   std::unique_ptr<ByteReader> open_blob(const Descriptor& descriptor, std::string_view what) const override {
-    return std::make_unique<BodyReader>(session_, session_->open("blobs/" + descriptor.digest.to_string(), "", what), descriptor, what);
+    return std::make_unique<BodyReader>(session_, session_->open("blobs/" + descriptor.digest.to_string(), "", what),
+                                        descriptor, what);
   }
 
   std::unique_ptr<ByteReader> open_manifest(const Descriptor& descriptor) const override {
     constexpr std::string_view what = "the manifest";
-    return std::make_unique<BodyReader>(session_, session_->open("manifests/" + descriptor.digest.to_string(), accepted_manifests, what), descriptor, what);
+    return std::make_unique<BodyReader>(
+        session_, session_->open("manifests/" + descriptor.digest.to_string(), accepted_manifests, what), descriptor,
+        what);
   }
 
  private:
@@ -317,7 +345,8 @@ class ResponseReader final : public ByteReader {
 /// What Content-Type says about a manifest, where it says anything: proxies and old registries send a generic type.
 std::string manifest_media_type(const HttpResponse& response) {
   const std::string type = without_parameters(response.header("content-type").value_or(""));
-  const bool generic = type == "application/json" || type == "text/plain" || type == "application/octet-stream" || type == "text/html";
+  const bool generic =
+      type == "application/json" || type == "text/plain" || type == "application/octet-stream" || type == "text/html";
   return generic ? "" : type;
 }
 
@@ -330,13 +359,15 @@ Document top_document(Session& session) {
   const std::string announced = response.header("docker-content-digest").value_or("");
   const std::optional<Digest> claim = Digest::parse(announced);
   if (!claim && (announced.starts_with("sha256:") || announced.starts_with("sha512:"))) {
-    throw Error(ErrorKind::image_corrupt, fmt::format("the registry's Docker-Content-Digest is no digest: \"{}\"", escape_for_display(announced.substr(0, 200))));
+    throw Error(ErrorKind::image_corrupt, fmt::format("the registry's Docker-Content-Digest is no digest: \"{}\"",
+                                                      escape_for_display(announced.substr(0, 200))));
   }
   for (const std::optional<Digest>& expected : {reference.digest(), claim}) {
     if (!expected) continue;
     const Digest found = Digest::of(bytes, expected->algorithm());
     if (found != *expected) {
-      throw Error(ErrorKind::image_corrupt, fmt::format("digest mismatch of the manifest: expected {}, found {}", expected->to_string(), found.to_string()));
+      throw Error(ErrorKind::image_corrupt, fmt::format("digest mismatch of the manifest: expected {}, found {}",
+                                                        expected->to_string(), found.to_string()));
     }
   }
   Digest digest = reference.digest() ? *reference.digest() : claim ? *claim : Digest::of(bytes);
@@ -348,7 +379,9 @@ Document top_document(Session& session) {
 std::unique_ptr<Image> open_registry_image(std::string_view name, const SourceOptions& options) {
   std::string why;
   const std::optional<Reference> reference = Reference::parse(name, &why);
-  if (!reference) throw Error(ErrorKind::usage, "it is no image reference: " + why, "as in python:3.11, or europe-docker.pkg.dev/PROJECT/REPOSITORY/IMAGE:TAG");
+  if (!reference)
+    throw Error(ErrorKind::usage, "it is no image reference: " + why,
+                "as in python:3.11, or europe-docker.pkg.dev/PROJECT/REPOSITORY/IMAGE:TAG");
   const auto session = std::make_shared<Session>(*reference, options.insecure);
   Document top = top_document(*session);
   return assemble_image(std::make_shared<RegistryStore>(session), std::move(top), options, reference->to_full_string());

@@ -17,12 +17,12 @@ namespace imgforge {
 namespace {
 
 bool exists(const std::string& path) {
-  struct stat status{};
+  struct stat status {};
   return ::stat(path.c_str(), &status) == 0;
 }
 
 bool is_folder(const std::string& path) {
-  struct stat status{};
+  struct stat status {};
   return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
 }
 
@@ -47,7 +47,8 @@ PathAndSelector split_path(const std::string& text) {
 
 [[noreturn]] void throw_unread(std::string_view transport, const std::string& name) {
   throw Error(ErrorKind::image_unsupported, fmt::format("images of {} are not read yet", transport),
-              fmt::format("copy it first: skopeo copy {} oci:/tmp/image:latest, then verify oci:/tmp/image:latest", escape_for_display(name)));
+              fmt::format("copy it first: skopeo copy {} oci:/tmp/image:latest, then verify oci:/tmp/image:latest",
+                          escape_for_display(name)));
 }
 
 /// What a path holds, told by its content.
@@ -63,7 +64,8 @@ Recognised recognise(const std::string& path) {
     const std::unique_ptr<FileTree> folder = open_folder(path);
     if (folder->size_of("oci-layout") || folder->size_of("index.json")) return {Content::layout_folder, ""};
     if (folder->size_of("manifest.json")) {
-      return {Content::nothing, "the folder has a manifest.json, as skopeo's dir: and unpacked archives have; neither is read yet"};
+      return {Content::nothing,
+              "the folder has a manifest.json, as skopeo's dir: and unpacked archives have; neither is read yet"};
     }
     return {Content::nothing, "as oci: the folder has neither oci-layout nor index.json"};
   }
@@ -71,13 +73,15 @@ Recognised recognise(const std::string& path) {
   try {
     tar = open_tar(std::make_shared<RandomFile>(path));
   } catch (const Error& error) {
-    if (error.kind() != ErrorKind::image_unsupported || !error.hint().empty()) throw;  // a tar beyond doubt, or nearly one
+    if (error.kind() != ErrorKind::image_unsupported || !error.hint().empty())
+      throw;  // a tar beyond doubt, or nearly one
     return {Content::nothing, "as oci-archive or docker-archive: " + error.message()};
   }
   // Docker 25 and newer write both; the layout names everything by digest, its manifest too, so it proves more.
   if (tar->size_of("index.json")) return {Content::layout_archive, ""};
   if (tar->size_of("manifest.json")) return {Content::docker_archive, ""};
-  return {Content::nothing, "as oci-archive: the tar has no index.json; as docker-archive: the tar has no manifest.json"};
+  return {Content::nothing,
+          "as oci-archive: the tar has no index.json; as docker-archive: the tar has no manifest.json"};
 }
 
 std::unique_ptr<Image> open_recognised(Content content, const PathAndSelector& where, const SourceOptions& options) {
@@ -110,7 +114,8 @@ std::unique_ptr<Image> open_bare(const std::string& name, const SourceOptions& o
   // A name that is a path to the letter was meant as one; "python:3.11" is no path because a folder "python" is here.
   std::string why;
   if (exists(name)) {
-    tried += fmt::format("; as a registry reference: not asked, because the path exists (docker://{} would ask)", escape_for_display(name));
+    tried += fmt::format("; as a registry reference: not asked, because the path exists (docker://{} would ask)",
+                         escape_for_display(name));
   } else if (looks_like_path(name)) {
     tried += "; as a registry reference: not asked, because the name looks like a path";
   } else if (!Reference::parse(name, &why)) {
@@ -120,10 +125,13 @@ std::unique_ptr<Image> open_bare(const std::string& name, const SourceOptions& o
       return open_registry_image(name, options);
     } catch (const Error& error) {
       if (!exists(where.path)) throw;  // it was no guess: nothing else could have been meant
-      throw Error(error.kind(), fmt::format("no image was found; tried {}; as a registry reference: {}", tried, error.message()), error.hint());
+      throw Error(error.kind(),
+                  fmt::format("no image was found; tried {}; as a registry reference: {}", tried, error.message()),
+                  error.hint());
     }
   }
-  throw Error(exists(where.path) ? ErrorKind::image_unsupported : ErrorKind::image_not_found, "no image was found; tried " + tried,
+  throw Error(exists(where.path) ? ErrorKind::image_unsupported : ErrorKind::image_not_found,
+              "no image was found; tried " + tried,
               "images are named REFERENCE, oci:DIR[:TAG], oci-archive:FILE[:TAG] or docker-archive:FILE[:NAME:TAG]");
 }
 
@@ -133,7 +141,8 @@ std::unique_ptr<Image> open_named(const std::string& name, const SourceOptions& 
   if (name.starts_with("oci:")) {
     const PathAndSelector where = split_path(rest_after("oci:"));
     if (exists(where.path) && !is_folder(where.path)) {
-      throw Error(ErrorKind::image_unsupported, escape_for_display(where.path) + " is a file, oci: reads a folder", "for a tar of a layout: oci-archive:FILE");
+      throw Error(ErrorKind::image_unsupported, escape_for_display(where.path) + " is a file, oci: reads a folder",
+                  "for a tar of a layout: oci-archive:FILE");
     }
     return open_layout_folder(where.path, where.selector, options);
   }

@@ -38,7 +38,7 @@ class Image {
  public:
   virtual ~Image() = default;
   virtual const ImageConfig& config() const = 0;
-  virtual const std::vector<LayerBlob>& layers() const = 0;   // lowest first
+  virtual const std::vector<LayerBlob>& layers() const = 0;  // lowest first
   /// The manifest's digest; absent where the source has no manifest (docker-archive), then the config's digest is it.
   virtual const std::optional<Digest>& digest() const = 0;
   virtual const Digest& config_digest() const = 0;
@@ -51,9 +51,10 @@ class Image {
 };
 
 struct SourceOptions {
-  Platform platform;          // which one of an index
-  bool platform_asked = false;  // said by the user: then a single image of another platform is an error of a rule, not of the source
-  bool insecure = false;      // registries: plain HTTP and unverified TLS are acceptable
+  Platform platform;  // which one of an index
+  bool platform_asked =
+      false;  // said by the user: then a single image of another platform is an error of a rule, not of the source
+  bool insecure = false;  // registries: plain HTTP and unverified TLS are acceptable
 };
 
 /// Opens an image by name. "docker://REF", "oci:DIR[:tag]", "oci-archive:FILE[:tag]", "docker-archive:FILE[:ref]"; a

@@ -43,7 +43,8 @@ class Walk {
   Document from_document(Document document, std::size_t depth = 0) {
     bytes_read_ += document.bytes.size();
     if (document_kind(document.bytes, document.media_type) == DocumentKind::manifest) return document;
-    if (!seen_.insert(document.digest).second) throw Error(ErrorKind::image_corrupt, fmt::format("the index {} names itself", document.digest.to_string()));
+    if (!seen_.insert(document.digest).second)
+      throw Error(ErrorKind::image_corrupt, fmt::format("the index {} names itself", document.digest.to_string()));
     return from_index(parse_index(document.bytes), depth);
   }
 
@@ -69,11 +70,14 @@ class Walk {
   }
 
   Document follow(const Descriptor& descriptor, std::size_t depth) {
-    if (depth >= max_index_depth) throw Error(ErrorKind::image_limit, fmt::format("indexes are nested deeper than {} levels", max_index_depth));
+    if (depth >= max_index_depth)
+      throw Error(ErrorKind::image_limit, fmt::format("indexes are nested deeper than {} levels", max_index_depth));
     if (seen_.contains(descriptor.digest)) {
       throw Error(ErrorKind::image_corrupt, fmt::format("the index {} names itself", descriptor.digest.to_string()));
     }
-    if (++documents_ > max_documents) throw Error(ErrorKind::image_limit, fmt::format("more than {} indexes and manifests for one image", max_documents));
+    if (++documents_ > max_documents)
+      throw Error(ErrorKind::image_limit,
+                  fmt::format("more than {} indexes and manifests for one image", max_documents));
     const std::unique_ptr<ByteReader> reader = store_.open_manifest(descriptor);
     std::string bytes = read_all(*reader, max_document_bytes, "the manifest");
     check_bytes(bytes, descriptor, "the manifest");
@@ -90,17 +94,22 @@ class Walk {
   std::uint64_t bytes_read_ = 0;
 };
 
-std::unique_ptr<Image> from_manifest(std::shared_ptr<const BlobStore> store, const Document& document, std::uint64_t bytes_read, std::string name) {
+std::unique_ptr<Image> from_manifest(std::shared_ptr<const BlobStore> store, const Document& document,
+                                     std::uint64_t bytes_read, std::string name) {
   Manifest manifest = parse_manifest(document.bytes);
   if (manifest.config.size > max_document_bytes) {
-    throw Error(ErrorKind::image_limit, fmt::format("the config has {} bytes, at most {} are read", manifest.config.size, max_document_bytes));
+    throw Error(ErrorKind::image_limit,
+                fmt::format("the config has {} bytes, at most {} are read", manifest.config.size, max_document_bytes));
   }
-  const std::string config_bytes = read_all(*store->open_blob(manifest.config, "the config"), max_document_bytes, "the config");
+  const std::string config_bytes =
+      read_all(*store->open_blob(manifest.config, "the config"), max_document_bytes, "the config");
   check_bytes(config_bytes, manifest.config, "the config");
-  ImageParts parts{parse_config(config_bytes), {}, document.digest, manifest.config.digest, std::move(name), bytes_read + config_bytes.size()};
+  ImageParts parts{parse_config(config_bytes),      {}, document.digest, manifest.config.digest, std::move(name),
+                   bytes_read + config_bytes.size()};
   const std::size_t count = manifest.layers.size();
   if (parts.config.diff_ids.size() != count) {
-    throw Error(ErrorKind::image_corrupt, fmt::format("the manifest has {} layers, the config has {} diff ids", count, parts.config.diff_ids.size()));
+    throw Error(ErrorKind::image_corrupt, fmt::format("the manifest has {} layers, the config has {} diff ids", count,
+                                                      parts.config.diff_ids.size()));
   }
   for (std::size_t i = 0; i < count; ++i) {
     const Descriptor& layer = manifest.layers[i];
@@ -119,26 +128,31 @@ std::string read_all(ByteReader& reader, std::uint64_t limit, std::string_view w
   std::string bytes;
   char buffer[16 << 10];
   while (const std::size_t count = reader.read(buffer, sizeof buffer)) {
-    if (bytes.size() + count > limit) throw Error(ErrorKind::image_limit, fmt::format("{} has more than {} bytes, which is all that is read", what, limit));
+    if (bytes.size() + count > limit)
+      throw Error(ErrorKind::image_limit,
+                  fmt::format("{} has more than {} bytes, which is all that is read", what, limit));
     bytes.append(buffer, count);
   }
   return bytes;
 }
 
 void throw_size_mismatch(std::string_view what, const Digest& digest, std::uint64_t expected, std::uint64_t found) {
-  throw Error(ErrorKind::image_corrupt, fmt::format("size mismatch of {} ({}): the descriptor says {} bytes, there are {}", what,
-                                                    digest.to_string(), expected, found));
+  throw Error(ErrorKind::image_corrupt,
+              fmt::format("size mismatch of {} ({}): the descriptor says {} bytes, there are {}", what,
+                          digest.to_string(), expected, found));
 }
 
 void check_bytes(std::string_view bytes, const Descriptor& descriptor, std::string_view what) {
   if (bytes.size() != descriptor.size) throw_size_mismatch(what, descriptor.digest, descriptor.size, bytes.size());
   const Digest found = Digest::of(bytes, descriptor.digest.algorithm());
   if (found != descriptor.digest) {
-    throw Error(ErrorKind::image_corrupt, fmt::format("digest mismatch of {}: expected {}, found {}", what, descriptor.digest.to_string(), found.to_string()));
+    throw Error(ErrorKind::image_corrupt, fmt::format("digest mismatch of {}: expected {}, found {}", what,
+                                                      descriptor.digest.to_string(), found.to_string()));
   }
 }
 
-std::unique_ptr<Image> assemble_image(std::shared_ptr<const BlobStore> store, Document top, const SourceOptions& options, std::string name) {
+std::unique_ptr<Image> assemble_image(std::shared_ptr<const BlobStore> store, Document top,
+                                      const SourceOptions& options, std::string name) {
   Walk walk(*store, options.platform);
   const Document manifest = walk.from_document(std::move(top));
   return from_manifest(std::move(store), manifest, walk.bytes_read(), std::move(name));
@@ -151,7 +165,8 @@ std::unique_ptr<Image> assemble_image(std::shared_ptr<const BlobStore> store, co
   return from_manifest(std::move(store), manifest, walk.bytes_read(), std::move(name));
 }
 
-std::unique_ptr<Image> make_image(ImageParts parts, std::function<std::unique_ptr<ByteReader>(std::size_t)> open_layer) {
+std::unique_ptr<Image> make_image(ImageParts parts,
+                                  std::function<std::unique_ptr<ByteReader>(std::size_t)> open_layer) {
   return std::make_unique<StoredImage>(std::move(parts), std::move(open_layer));
 }
 

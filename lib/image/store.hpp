@@ -1,4 +1,5 @@
-// From a place that holds blobs to an image for one platform: index → manifest → config, each checked before it is read.
+// From a place that holds blobs to an image for one platform: index → manifest → config, each checked before it is
+// read.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +25,9 @@ class BlobStore {
   /// is known to be another.
   virtual std::unique_ptr<ByteReader> open_blob(const Descriptor& descriptor, std::string_view what) const = 0;
   /// The same for manifests and indexes, which a registry keeps apart.
-  virtual std::unique_ptr<ByteReader> open_manifest(const Descriptor& descriptor) const { return open_blob(descriptor, "the manifest"); }
+  virtual std::unique_ptr<ByteReader> open_manifest(const Descriptor& descriptor) const {
+    return open_blob(descriptor, "the manifest");
+  }
   /// Throws where it costs nothing to know that open_blob would.
   virtual void check_blob(const Descriptor&, std::string_view) const {}
 };
@@ -34,7 +37,8 @@ std::string read_all(ByteReader& reader, std::uint64_t limit, std::string_view w
 
 /// Throws Error(image_corrupt) with both sizes or both digests where `bytes` are not what the descriptor names.
 void check_bytes(std::string_view bytes, const Descriptor& descriptor, std::string_view what);
-[[noreturn]] void throw_size_mismatch(std::string_view what, const Digest& digest, std::uint64_t expected, std::uint64_t found);
+[[noreturn]] void throw_size_mismatch(std::string_view what, const Digest& digest, std::uint64_t expected,
+                                      std::uint64_t found);
 
 /// A manifest or an index whose digest was checked or computed.
 struct Document {
@@ -44,7 +48,8 @@ struct Document {
 };
 
 /// The image that `top` is or leads to. Indexes in indexes are followed within bounds.
-std::unique_ptr<Image> assemble_image(std::shared_ptr<const BlobStore> store, Document top, const SourceOptions& options, std::string name);
+std::unique_ptr<Image> assemble_image(std::shared_ptr<const BlobStore> store, Document top,
+                                      const SourceOptions& options, std::string name);
 /// The same from entries of an index: a single one is taken as it is, of several the one for the platform.
 std::unique_ptr<Image> assemble_image(std::shared_ptr<const BlobStore> store, const std::vector<Descriptor>& entries,
                                       const SourceOptions& options, std::string name);
@@ -64,9 +69,12 @@ std::unique_ptr<Image> make_image(ImageParts parts, std::function<std::unique_pt
 std::string layer_name(std::size_t index, std::size_t count);
 
 // The sources. `shown` is how the image is named in messages and reports.
-std::unique_ptr<Image> open_layout_folder(const std::string& path, const std::string& selector, const SourceOptions& options);
-std::unique_ptr<Image> open_layout_archive(const std::string& path, const std::string& selector, const SourceOptions& options);
-std::unique_ptr<Image> open_docker_archive(const std::string& path, const std::string& selector, const SourceOptions& options);
+std::unique_ptr<Image> open_layout_folder(const std::string& path, const std::string& selector,
+                                          const SourceOptions& options);
+std::unique_ptr<Image> open_layout_archive(const std::string& path, const std::string& selector,
+                                           const SourceOptions& options);
+std::unique_ptr<Image> open_docker_archive(const std::string& path, const std::string& selector,
+                                           const SourceOptions& options);
 std::unique_ptr<Image> open_registry_image(std::string_view reference, const SourceOptions& options);
 
 }  // namespace imgforge

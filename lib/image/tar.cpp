@@ -21,13 +21,17 @@ namespace {
 class TarCursor {
  public:
   TarCursor(std::shared_ptr<const RandomFile> file, std::uint64_t position)
-      : file_(std::move(file)), start_(position), position_(position), buffer_(256 << 10), archive_(archive_read_new()) {
+      : file_(std::move(file)),
+        start_(position),
+        position_(position),
+        buffer_(256 << 10),
+        archive_(archive_read_new()) {
     if (!archive_) throw std::bad_alloc();
     archive_read_support_format_tar(archive_);
     archive_read_set_callback_data(archive_, this);
     archive_read_set_read_callback(archive_, &TarCursor::read_more);
     archive_read_set_skip_callback(archive_, &TarCursor::skip);
-    if (archive_read_open1(archive_) < ARCHIVE_WARN) {
+    if (archive_read_open1(archive_) != ARCHIVE_OK) {
       const Error error = fault();
       archive_read_free(archive_);
       throw error;
@@ -43,12 +47,14 @@ class TarCursor {
     const int status = archive_read_next_header(archive_, &entry);
     if (status == ARCHIVE_EOF) return nullptr;
     // RETRY and FAILED are fatal, too: going on would drop members without a word.
-    if (status < ARCHIVE_WARN) throw fault();
+    if (status != ARCHIVE_OK && status != ARCHIVE_WARN) throw fault();
     return entry;
   }
 
   /// Where the header of the current member begins, extended headers included.
-  std::uint64_t header_position() const { return start_ + static_cast<std::uint64_t>(archive_read_header_position(archive_)); }
+  std::uint64_t header_position() const {
+    return start_ + static_cast<std::uint64_t>(archive_read_header_position(archive_));
+  }
 
   std::size_t read_data(char* buffer, std::size_t size) {
     const la_ssize_t count = archive_read_data(archive_, buffer, size);
@@ -60,10 +66,12 @@ class TarCursor {
   Error fault() const {
     if (!failure_.empty()) return Error(ErrorKind::image_corrupt, failure_);
     // libarchive knows the format as soon as the first header is good.
-    if (archive_format(archive_) == 0) return Error(ErrorKind::image_unsupported, file_->shown_name() + " is no tar archive");
+    if (archive_format(archive_) == 0)
+      return Error(ErrorKind::image_unsupported, file_->shown_name() + " is no tar archive");
     const char* reason = archive_error_string(archive_);
-    return Error(ErrorKind::image_corrupt, fmt::format("{} is damaged or truncated, near byte {}: {}", file_->shown_name(), position_,
-                                                       escape_for_display(reason ? reason : "no reason given")));
+    return Error(ErrorKind::image_corrupt,
+                 fmt::format("{} is damaged or truncated, near byte {}: {}", file_->shown_name(), position_,
+                             escape_for_display(reason ? reason : "no reason given")));
   }
 
   static la_ssize_t read_more(archive* handle, void* data, const void** buffer) {
@@ -140,7 +148,9 @@ class MemberReader final : public ByteReader {
   }
 
  private:
-  [[noreturn]] void changed() const { throw Error(ErrorKind::image_corrupt, file_->shown_name() + " changed while it was read"); }
+  [[noreturn]] void changed() const {
+    throw Error(ErrorKind::image_corrupt, file_->shown_name() + " changed while it was read");
+  }
 
   std::shared_ptr<const RandomFile> file_;
   TarCursor cursor_;
@@ -156,22 +166,26 @@ class Tar final : public FileTree {
     std::size_t name_bytes = 0;
     while (archive_entry* entry = cursor.next()) {
       if (++count > limits_.members) {
-        throw Error(ErrorKind::image_limit, fmt::format("{} has more than {} members", file_->shown_name(), limits_.members));
+        throw Error(ErrorKind::image_limit,
+                    fmt::format("{} has more than {} members", file_->shown_name(), limits_.members));
       }
       const char* name = archive_entry_pathname(entry);
       if (!name) continue;
       Member member = member_of(entry, cursor.header_position());
       // Checked here and not only when the member is read, so that a cut archive is known at once.
-      if (member.kind == Member::Kind::file && member.size > file_->size() - std::min(member.header_position, file_->size())) {
+      if (member.kind == Member::Kind::file &&
+          member.size > file_->size() - std::min(member.header_position, file_->size())) {
         throw Error(ErrorKind::image_corrupt,
-                    fmt::format("{} is truncated: {} has {} bytes from byte {} on, the file ends at byte {}", file_->shown_name(),
-                                escape_for_display(name), member.size, member.header_position, file_->size()));
+                    fmt::format("{} is truncated: {} has {} bytes from byte {} on, the file ends at byte {}",
+                                file_->shown_name(), escape_for_display(name), member.size, member.header_position,
+                                file_->size()));
       }
       std::optional<std::string> path = normalise(name);
       if (!path || path->empty() || archive_entry_filetype(entry) == AE_IFDIR) continue;
       name_bytes += path->size() + member.link.size();
       if (name_bytes > limits_.name_bytes) {
-        throw Error(ErrorKind::image_limit, fmt::format("the names in {} take more than {}", file_->shown_name(), human_size(limits_.name_bytes)));
+        throw Error(ErrorKind::image_limit, fmt::format("the names in {} take more than {}", file_->shown_name(),
+                                                        human_size(limits_.name_bytes)));
       }
       members_.insert_or_assign(std::move(*path), std::move(member));
     }
@@ -190,12 +204,15 @@ class Tar final : public FileTree {
  private:
   void refuse_what_is_no_tar() const {
     if (file_->size() == 0) {
-      throw Error(ErrorKind::image_unsupported, fmt::format("{} is empty, a tar archive of an image is expected", file_->shown_name()));
+      throw Error(ErrorKind::image_unsupported,
+                  fmt::format("{} is empty, a tar archive of an image is expected", file_->shown_name()));
     }
     std::array<char, 8> start{};
     const std::size_t count = file_->read_at(0, start.data(), start.size());
     if (const auto compression = compression_of({start.data(), count})) {
-      throw Error(ErrorKind::image_unsupported, fmt::format("{} is compressed with {}; image archives are read uncompressed", file_->shown_name(), *compression),
+      throw Error(ErrorKind::image_unsupported,
+                  fmt::format("{} is compressed with {}; image archives are read uncompressed", file_->shown_name(),
+                              *compression),
                   fmt::format("decompress it first: {} -dk FILE", *compression));
     }
   }
@@ -209,7 +226,8 @@ class Tar final : public FileTree {
     } else if (const char* link = archive_entry_symlink(entry)) {
       member.kind = Member::Kind::symbolic_link;
       member.link = link;
-    } else if (archive_entry_filetype(entry) == AE_IFREG && archive_entry_size(entry) >= 0 && archive_entry_sparse_count(entry) == 0) {
+    } else if (archive_entry_filetype(entry) == AE_IFREG && archive_entry_size(entry) >= 0 &&
+               archive_entry_sparse_count(entry) == 0) {
       member.kind = Member::Kind::file;
       member.size = static_cast<std::uint64_t>(archive_entry_size(entry));
     }
@@ -223,22 +241,27 @@ class Tar final : public FileTree {
       const auto found = members_.find(*path);
       if (found == members_.end()) {
         if (seen.empty()) return nullptr;
-        throw Error(ErrorKind::image_corrupt, fmt::format("{} is missing in the archive; {} is a link to it", escape_for_display(*path), escape_for_display(name)));
+        throw Error(ErrorKind::image_corrupt, fmt::format("{} is missing in the archive; {} is a link to it",
+                                                          escape_for_display(*path), escape_for_display(name)));
       }
       const Member& member = found->second;
       if (member.kind == Member::Kind::file) return &member;
       if (member.kind == Member::Kind::other) {
-        throw Error(ErrorKind::image_corrupt, fmt::format("{} is no regular file in the archive", escape_for_display(*path)));
+        throw Error(ErrorKind::image_corrupt,
+                    fmt::format("{} is no regular file in the archive", escape_for_display(*path)));
       }
       if (!seen.insert(*path).second || seen.size() > limits_.links) {
-        throw Error(ErrorKind::image_corrupt, fmt::format("the links at {} in the archive run in a circle, or through more than {} links",
-                                                          escape_for_display(name), limits_.links));
+        throw Error(ErrorKind::image_corrupt,
+                    fmt::format("the links at {} in the archive run in a circle, or through more than {} links",
+                                escape_for_display(name), limits_.links));
       }
       const std::size_t slash = path->rfind('/');
-      const bool from_root = member.kind == Member::Kind::hard_link || member.link.starts_with('/') || slash == std::string::npos;
+      const bool from_root =
+          member.kind == Member::Kind::hard_link || member.link.starts_with('/') || slash == std::string::npos;
       path = normalise(from_root ? member.link : path->substr(0, slash + 1) + member.link);
     }
-    throw Error(ErrorKind::image_corrupt, fmt::format("the link {} leads out of the archive", escape_for_display(name)));
+    throw Error(ErrorKind::image_corrupt,
+                fmt::format("the link {} leads out of the archive", escape_for_display(name)));
   }
 
   std::shared_ptr<const RandomFile> file_;
@@ -251,7 +274,9 @@ class Tar final : public FileTree {
 std::optional<std::string_view> compression_of(std::string_view first_bytes) noexcept {
   if (first_bytes.starts_with("\x1f\x8b")) return "gzip";
   if (first_bytes.starts_with("\x28\xb5\x2f\xfd")) return "zstd";
-  if (first_bytes.starts_with("\xfd" "7zXZ")) return "xz";
+  if (first_bytes.starts_with("\xfd"
+                              "7zXZ"))
+    return "xz";
   if (first_bytes.starts_with("BZh")) return "bzip2";
   return std::nullopt;
 }

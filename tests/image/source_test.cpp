@@ -1,0 +1,65 @@
+// How images are named, and what is said where nothing fits.
+#include "image/source.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "image/support.hpp"
+
+using namespace imgforge;
+using namespace imgforge::test;
+
+TEST_CASE("sources that come later say how to get there today", "[source]") {
+  for (const char* name : {"docker-daemon:python:3.11", "containers-storage:localhost/x", "dir:/tmp/x"}) {
+    const Error error = error_of_opening(name);
+    CHECK(error.kind() == ErrorKind::image_unsupported);
+    CHECK(exit_code(error.kind()) == 3);
+    CHECK(mentions(error, std::string("skopeo copy ") + name + " oci:"));
+  }
+}
+
+TEST_CASE("a guess that fails lists what was tried", "[source]") {
+  const TemporaryFolder folder;
+  write_file(folder / "empty/readme", "");
+  const Error error = error_of_opening(folder / "empty");
+  CHECK(exit_code(error.kind()) == 3);
+  CHECK(mentions(error, "neither oci-layout nor index.json"));
+  CHECK(mentions(error, "registry"));
+  write_tar({{"readme", "x"}}, folder / "other.tar");
+  const Error tar = error_of_opening(folder / "other.tar");
+  CHECK(mentions(tar, "as oci-archive"));
+  CHECK(mentions(tar, "as docker-archive"));
+  const Error nothing = error_of_opening(folder / "none");
+  CHECK(nothing.kind() == ErrorKind::image_not_found);
+  CHECK(mentions(nothing, "does not exist"));
+  CHECK(error_of_opening("image-that-is-not-there.tar").kind() == ErrorKind::image_not_found);
+  CHECK(mentions(error_of_opening("Not A Name"), "as a registry reference"));
+}
+
+TEST_CASE("names that are nothing", "[source]") {
+  CHECK(error_of_opening("").kind() == ErrorKind::usage);
+  CHECK(error_of_opening(std::string("a\0b", 3)).kind() == ErrorKind::usage);
+  CHECK(error_of_opening("docker://UPPER").kind() == ErrorKind::usage);
+  CHECK(error_of_opening("oci:/not/there:v1").kind() == ErrorKind::image_not_found);
+  CHECK(error_of_opening("docker-archive:/not/there.tar").kind() == ErrorKind::image_not_found);
+  const Error error = error_of_opening("/tmp/\x1b[2Jnone");
+  CHECK(error.message().find('\x1b') == std::string::npos);
+}
+
+TEST_CASE("paths with colons are paths where they exist", "[source]") {
+  const TemporaryFolder folder;
+  const TinyImage tiny;
+  write_folder(layout(tiny), folder / "a:b");
+  CHECK(open_image("oci:" + (folder / "a:b"), {})->layers().size() == 2);
+  CHECK(open_image("oci:" + (folder / "a:b:latest"), {})->layers().size() == 2);
+  CHECK(open_image(folder / "a:b:latest", {})->layers().size() == 2);
+}
+
+TEST_CASE("oci: and the archives do not take each other's", "[source]") {
+  const TemporaryFolder folder;
+  const TinyImage tiny;
+  write_folder(layout(tiny), folder / "i");
+  write_tar(layout(tiny), folder / "i.tar");
+  CHECK(mentions(error_of_opening("oci:" + (folder / "i.tar")), "oci-archive:"));
+  CHECK(mentions(error_of_opening("docker-archive:" + (folder / "i.tar")), "oci-archive:"));
+  CHECK(mentions(error_of_opening("oci-archive:" + (folder / "i")), "is a folder"));
+}
