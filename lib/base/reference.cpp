@@ -74,6 +74,14 @@ bool is_path_component(std::string_view text) {
   }
 }
 
+bool is_image_id(std::string_view name) { return name.size() == 64 && is_hex(name); }
+
+/// Whether the first component cannot be one of a path: it has a dot or a port, or it is localhost.
+bool begins_with_host(std::string_view name) {
+  const std::string_view first = name.substr(0, name.find('/'));
+  return first.size() < name.size() && (first.find_first_of(".:") != std::string_view::npos || first == "localhost");
+}
+
 bool is_tag(std::string_view text) {
   if (text.empty() || text.size() > longest_tag || text.front() == '.' || text.front() == '-') return false;
   return std::all_of(text.begin(), text.end(),
@@ -134,12 +142,11 @@ std::optional<Reference> Reference::parse(std::string_view text, std::string* wh
     name = name.substr(0, colon);
   }
 
-  // The first component is a host where it cannot be a path: it has a dot or a port, or it is localhost.
   std::string_view host = default_host;
   std::string_view path = name;
   if (const std::size_t slash = name.find('/'); slash != std::string_view::npos) {
     const std::string_view first = name.substr(0, slash);
-    if (first.find_first_of(".:") != std::string_view::npos || first == "localhost") {
+    if (begins_with_host(name)) {
       if (!is_host(first)) return fail(fmt::format("{} is no registry host", quoted(first)));
       reference.explicit_host_ = true;
       host = first;
@@ -158,7 +165,7 @@ std::optional<Reference> Reference::parse(std::string_view text, std::string* wh
                     "dashes between",
                     quoted(component)));
   }
-  if (!reference.explicit_host_ && path.size() == 64 && is_hex(path)) {
+  if (!reference.explicit_host_ && is_image_id(path)) {
     return fail("64 hexadecimal digits are an image id and no name");
   }
   std::string host_name(host == "index.docker.io" ? default_host : host);
@@ -190,10 +197,12 @@ std::string with_suffix(std::string name, const std::string& tag, const std::opt
 std::string Reference::to_string() const {
   constexpr std::string_view official = "library/";
   std::string name = repository_;
-  if (host_ != default_host)
-    name = host_ + "/" + name;
-  else if (name.starts_with(official) && name.find('/', official.size()) == std::string::npos)
+  if (host_ == default_host && name.starts_with(official) && name.find('/', official.size()) == std::string::npos) {
     name.erase(0, official.size());
+  }
+  // The host stays where the rest alone would be read as something else.
+  const bool misread = name.find('/') == std::string::npos ? is_image_id(name) : begins_with_host(name);
+  if (host_ != default_host || misread) name = host_ + "/" + repository_;
   return with_suffix(std::move(name), tag_, digest_);
 }
 

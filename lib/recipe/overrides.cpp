@@ -55,12 +55,16 @@ YamlNode text_node(std::string_view text) {
 /// The value as YAML, or nothing and a diagnostic.
 std::optional<YamlNode> yaml_value(std::string_view path, std::string_view text, std::vector<Diagnostic>& diagnostics) {
   std::vector<Diagnostic> found;
-  std::optional<YamlNode> node = parse_yaml(std::string(text) + "\n", override_place, found);
+  // Behind a key, as it would stand in a recipe: yaml-cpp takes an unclosed "[a" alone for the start of a key.
+  std::optional<YamlNode> document = parse_yaml("value: " + std::string(text) + "\n", override_place, found);
+  if (found.empty() && (!document->is_map() || document->entries.size() != 1))
+    found.push_back(fault("more than one value"));
   if (!found.empty()) {
     diagnostics.push_back(fault(fmt::format("{}: {}", path, found.front().message), found.front().hint));
     return std::nullopt;
   }
-  forget_places(*node);
+  YamlNode node = std::move(document->entries.front().value);
+  forget_places(node);
   return node;
 }
 

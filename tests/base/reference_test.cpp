@@ -37,6 +37,10 @@ TEST_CASE("references as Docker reads them", "[reference]") {
        "nvcr.io/nvidia/tensorflow:20.11-tf2-py3"},
       {"Registry.Example.org/a--b/c__d/e.f/g_h:T", "Registry.Example.org", "a--b/c__d/e.f/g_h", "T",
        "Registry.Example.org/a--b/c__d/e.f/g_h:T"},
+      // Without the host these would be read as something else.
+      {"docker.io/a.b/c", "docker.io", "a.b/c", "", "docker.io/a.b/c"},
+      {"docker.io/localhost/c:1", "docker.io", "localhost/c", "1", "docker.io/localhost/c:1"},
+      {"docker.io/" + hex64, "docker.io", "library/" + hex64, "", "docker.io/library/" + hex64},
       {"docker.io/library/a/b", "docker.io", "library/a/b", "", "library/a/b"},
   };
   for (const Case& item : cases) {

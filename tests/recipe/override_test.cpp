@@ -51,6 +51,7 @@ TEST_CASE("faults of --set name it", "[override]") {
   CHECK(has(faults("", {"files[].to=x"}), "items of a list cannot be set alone"));
   CHECK(has(faults("", {"python=3.11"}), "--set: error: python: a map is expected, this is text"));
   CHECK(has(faults("", {"packages.apt=[a"}), "--set: error: packages.apt: not YAML"));
+  CHECK(has(faults("", {"packages.apt=[curl]\nname: b"}), "--set: error: packages.apt: more than one value"));
   CHECK(has(faults("", {"packages.apt=[curl, Wget]"}), "--set: error: packages.apt[1]"));
   CHECK(has(faults("", {"accelerator.gpu.count=zero"}), "is no whole number"));
   CHECK(has(faults("", {"env.1A=x"}), "\"1A\" is no variable name"));
