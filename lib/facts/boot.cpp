@@ -58,8 +58,16 @@ Fact<Boot> read_boot(ImageReader& reader) {
   const std::string path(boot_path);
   const Lookup found = root.lookup(path);
   std::vector<Evidence> evidence;
-  const Lookup link = root.lookup_link(path);
-  if (link && link.node->type == EntryType::symlink) evidence.push_back(reader.evidence(*link.node));
+  if (!found.links.empty()) {
+    const Lookup link = root.lookup_link(found.links.back());
+    if (link) evidence.push_back(reader.evidence(*link.node));
+  }
+  if (found.status == Lookup::Status::dangling || found.status == Lookup::Status::loop) {
+    Boot boot;
+    boot.path = found.links.empty() ? path : found.links.back();
+    boot.broken_link = found.status == Lookup::Status::loop ? "a circle of links" : found.missing;
+    return Fact<Boot>::known(std::move(boot), std::move(evidence));
+  }
   if (!found) return Fact<Boot>::absent(std::move(evidence));
 
   const Node& node = *found.node;

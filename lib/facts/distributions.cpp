@@ -10,7 +10,7 @@ namespace imgforge {
 namespace {
 
 constexpr std::size_t max_distributions = 20'000;
-constexpr std::uint64_t max_whole = 512 << 10;    // METADATA with a description of this size is read whole
+constexpr std::uint64_t max_whole = 1 << 20;      // METADATA with a description of this size is read whole
 constexpr std::size_t max_prefix = 128 << 10;     // of a larger one, this much: the header comes first
 
 std::optional<Distribution> read_one(ImageReader& reader, const Node& node, const std::string& site) {

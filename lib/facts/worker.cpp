@@ -81,7 +81,7 @@ Fact<WorkerPython> read_worker_python(ImageReader& reader) {
 Fact<Distribution> read_beam(ImageReader& reader) {
   const auto& worker = reader.worker_python();
   if (worker.is_unknown()) return Fact<Distribution>::unknown(worker.reason());
-  if (worker.is_absent()) return Fact<Distribution>::unknown("boot finds no Python interpreter");
+  if (worker.is_absent()) return Fact<Distribution>::absent(worker.evidence());
   const auto& distributions = reader.distributions();
   if (!distributions.is_known()) return Fact<Distribution>::unknown("the Python distributions of the image are not known");
   const Interpreter& interpreter = reader.interpreters().value()[worker->interpreter];
@@ -95,6 +95,12 @@ Fact<Version> read_beam_version(ImageReader& reader) {
   if (beam.is_known() && beam->version) return Fact<Version>::known(*beam->version, beam.evidence());
   const auto& boot = reader.boot_version();
   if (boot.is_known()) return boot;
+  // Without an interpreter that boot finds, another one may still say which release is meant.
+  if (beam.is_absent()) {
+    for (const char* name : {"python", "python3"}) {
+      if (const auto version = installed_beam(reader, name)) return Fact<Version>::known(*version);
+    }
+  }
   if (beam.is_known()) return Fact<Version>::unknown(fmt::format("apache-beam's version \"{}\" is none", escape_for_display(beam->version_text)));
   if (beam.is_unknown()) return Fact<Version>::unknown(beam.reason());
   return boot;
