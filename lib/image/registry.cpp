@@ -251,12 +251,10 @@ class Session {
     const std::string where = answer.url.to_display_string();
     if (const auto& failure = answer.response.failure()) {
       std::string hint;
-      if (failure->kind == HttpFailure::Kind::certificate)
-        hint = "SSL_CERT_FILE names a file with the certificate authority to trust";
-      if (failure->kind == HttpFailure::Kind::no_tls)
-        hint =
-            "does the registry speak plain HTTP? That is tried for hosts of this machine, and for others where it is "
-            "allowed";
+      if (failure->kind == HttpFailure::Kind::certificate) {
+        hint = "name its certificate authority with SSL_CERT_FILE (CURL_CA_BUNDLE goes before it), or use --insecure";
+      }
+      if (failure->kind == HttpFailure::Kind::no_tls) hint = "if the registry speaks plain HTTP: --insecure";
       throw Error(ErrorKind::image_network, fmt::format("cannot read {} from {}: {}", what, where, failure->message),
                   hint);
     }
