@@ -3,10 +3,13 @@
 #include "base/yaml.hpp"
 #include "recipe/overrides.hpp"
 #include "recipe/reader.hpp"
+#include "recipe/secret.hpp"
 
 namespace imgforge {
 
-RecipeParse parse_recipe(std::string_view text, const std::string& name, const std::vector<std::string>& overrides) {
+namespace {
+
+RecipeParse parse(std::string_view text, const std::string& name, const std::vector<std::string>& overrides) {
   std::vector<Diagnostic> diagnostics;
   std::optional<YamlNode> root = parse_yaml(text, name, diagnostics);
   if (!root) {
@@ -18,6 +21,17 @@ RecipeParse parse_recipe(std::string_view text, const std::string& name, const s
   RecipeReader reader(name, text, RecipeReader::UnknownKeys::refused, override_place);
   reader.add(std::move(diagnostics));
   return reader.read(*root);
+}
+
+}  // namespace
+
+RecipeParse parse_recipe(std::string_view text, const std::string& name, const std::vector<std::string>& overrides) {
+  RecipeParse result = parse(text, name, overrides);
+  // Messages end up in the logs of CI: a line that may hold a secret is not shown, its place is enough.
+  for (Diagnostic& diagnostic : result.diagnostics) {
+    if (looks_secret(diagnostic.line_text, diagnostic.line_text)) diagnostic.line_text.clear();
+  }
+  return result;
 }
 
 }  // namespace imgforge

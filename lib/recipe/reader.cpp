@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "base/text.hpp"
-#include "recipe/secret.hpp"
 
 namespace imgforge {
 
@@ -45,7 +44,7 @@ void RecipeReader::report(Place place, std::string message, std::string hint) {
   Diagnostic diagnostic;
   if (place.line != 0 && place.line <= lines_.size()) {
     const std::string_view line = lines_[place.line - 1];
-    if (line.size() <= longest_line && !looks_secret({}, line)) diagnostic.line_text = std::string(line);
+    if (line.size() <= longest_line) diagnostic.line_text = std::string(line);
   }
   diagnostic.place = std::move(place);
   diagnostic.message = std::move(message);
@@ -249,7 +248,6 @@ void RecipeReader::read_map(const std::string& path, const Field& field, const Y
     if (!expect(entry_path, entry.value, YamlNode::Kind::scalar, "text", {})) continue;
     if (const std::optional<std::string> fault = check_text(*field.grammar, entry.value.text)) {
       report(place_of(entry.value), fmt::format("{}: {}", entry_path, *fault), std::string(field.grammar->advice));
-      if (looks_secret(entry.key, entry.value.text) && !full()) result_.diagnostics.back().line_text.clear();
       continue;
     }
     recipe_.places[below(path, entry.key)] = place_of(entry.value);

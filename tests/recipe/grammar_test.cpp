@@ -105,6 +105,8 @@ TEST_CASE("what looks like a secret is not repeated", "[grammar]") {
   CHECK_FALSE(has(*check_text(requirement_grammar, "a @ https://bob:hunter2@example.org/a.whl"), "hunter2"));
   CHECK_FALSE(has(faults("env: {PLAIN: \"swordfish\\n\"}\n"), "swordfish\\n\" is"));
   CHECK_FALSE(has(faults("env: {API_TOKEN: \"swordfish\\n\"}\n"), "swordfish"));
+  CHECK_FALSE(has(faults("env: {API_TOKEN: swordfish, API_TOKEN: trout}\n"), "swordfish"));
+  CHECK_FALSE(has(faults("env: {API_TOKEN: swordfish\n"), "swordfish"));
   CHECK_FALSE(has(faults("packages: {indexes: [\"https://bob:hunter2@example.org/simple\"]}\n"), "hunter2"));
 }
 

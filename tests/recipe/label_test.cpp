@@ -1,5 +1,4 @@
 #include <catch2/catch.hpp>
-#include <chrono>
 #include <random>
 
 #include "recipe/secret.hpp"
