@@ -58,13 +58,14 @@ Fact<Boot> read_boot(ImageReader& reader) {
   const std::string path(boot_path);
   const Lookup found = root.lookup(path);
   std::vector<Evidence> evidence;
-  if (!found.links.empty()) {
-    const Lookup link = root.lookup_link(found.links.back());
-    if (link) evidence.push_back(reader.evidence(*link.node));
-  }
+  // The link that stands at the path itself, else the last one on the way.
+  Lookup link = root.lookup_link(path);
+  if (!link && !found.links.empty()) link = root.lookup_link(found.links.back());
+  const bool linked = link && link.node->type == EntryType::symlink;
+  if (linked) evidence.push_back(reader.evidence(*link.node));
   if (found.status == Lookup::Status::dangling || found.status == Lookup::Status::loop) {
     Boot boot;
-    boot.path = found.links.empty() ? path : found.links.back();
+    boot.path = linked ? link.node->path : path;
     boot.broken_link = found.status == Lookup::Status::loop ? "a circle of links" : found.missing;
     return Fact<Boot>::known(std::move(boot), std::move(evidence));
   }

@@ -168,7 +168,10 @@ class Follower {
     }
     if (!boot_->empty() && command->canonical == *boot_) return true;
     const Lookup found = root_.lookup(at);
-    return found.missing == boot_path || std::find(found.links.begin(), found.links.end(), boot_path) != found.links.end();
+    if (std::find(found.links.begin(), found.links.end(), boot_path) != found.links.end()) return true;
+    if (found || found.links.empty()) return false;
+    const Lookup last = root_.lookup_link(found.links.back());
+    return last && absolute_path(last.node->link, found.links.back().substr(0, found.links.back().rfind('/'))) == boot_path;
   }
 
   static Trail ended(Program program, const CommandLine& line, const std::string& canonical) {
@@ -325,7 +328,9 @@ class Follower {
       }
     }
     if (!command || command->dangles) return Trail::at(Program::missing, word.text, "is not in the image");
-    return script_file(*command, from(line, i), context, depth);
+    Trail trail = script_file(*command, from(line, i), context, depth);
+    trail.chain.insert(trail.chain.begin(), command->canonical);
+    return trail;
   }
 
   /// A program that is none of the known ones.
@@ -381,7 +386,6 @@ class Follower {
     }
     Trail trail = script(*text, line.front().text, from(line, 1), context, depth + 1);
     open_.erase(command.canonical);
-    if (trail.chain.empty() || trail.chain.front() != command.canonical) trail.chain.insert(trail.chain.begin(), command.canonical);
     if (trail.last.empty()) trail.last = line.front().text;
     return trail;
   }
