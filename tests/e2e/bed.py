@@ -1,0 +1,331 @@
+"""The test bed: registries, file servers and a proxy that misbehaves, on loopback, for as long as a `with` lasts."""
+
+import base64
+import contextlib
+import http.client
+import http.server
+import json
+import os
+import pathlib
+import shutil
+import socket
+import ssl
+import subprocess
+import tempfile
+import threading
+import time
+import urllib.parse
+
+START_TIMEOUT_SECONDS = 20
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def run(command, **options):
+    """Runs a command to its end; what it said is in the exception when it fails."""
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, **options)
+    if done.returncode != 0:
+        said = (done.stdout + done.stderr)[-6000:]
+        raise RuntimeError(f"{' '.join(map(str, command))}\nexit code {done.returncode}\n{said}")
+    return done.stdout
+
+
+@contextlib.contextmanager
+def temporary_folder(prefix="imgforge-e2e-"):
+    folder = pathlib.Path(tempfile.mkdtemp(prefix=prefix))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _wait_until_it_accepts(port, process, log):
+    deadline = time.monotonic() + START_TIMEOUT_SECONDS
+    while time.monotonic() < deadline:
+        if process.poll() is not None:
+            raise RuntimeError(f"docker-registry ended at once:\n{log.read_text()[-3000:]}")
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+            return
+        time.sleep(0.05)
+    raise RuntimeError(f"docker-registry does not listen on {port}:\n{log.read_text()[-3000:]}")
+
+
+class Registry:
+    """A running docker-registry. `host` is what stands before the first slash of a reference."""
+
+    def __init__(self, port, ca=None):
+        self.port = port
+        self.host = f"localhost:{port}"
+        self.ca = ca  # the CA's certificate, where it speaks TLS
+
+
+@contextlib.contextmanager
+def registry(storage=None, user=None, password=None, certificates=None):
+    """docker-registry on a free port: plain HTTP, or TLS with `certificates`; htpasswd where there is a user."""
+    with temporary_folder() as folder:
+        port = free_port()
+        storage = pathlib.Path(storage) if storage else folder / "storage"
+        storage.mkdir(parents=True, exist_ok=True)
+        config = {
+            "version": "0.1",
+            "log": {"level": "warn", "accesslog": {"disabled": True}},
+            "storage": {"filesystem": {"rootdirectory": str(storage)}, "delete": {"enabled": True}},
+            "http": {"addr": f"127.0.0.1:{port}"},
+        }
+        if certificates:
+            config["http"]["tls"] = {"certificate": str(certificates.certificate), "key": str(certificates.key)}
+        if user:
+            (folder / "htpasswd").write_text(run(["htpasswd", "-Bbn", user, password]))
+            config["auth"] = {"htpasswd": {"realm": "imgforge-e2e", "path": str(folder / "htpasswd")}}
+        (folder / "config.yml").write_text(json.dumps(config))  # JSON is YAML
+        log = folder / "log"
+        with log.open("w") as output:
+            process = subprocess.Popen(
+                ["docker-registry", "serve", str(folder / "config.yml")], stdout=output, stderr=subprocess.STDOUT
+            )
+        try:
+            _wait_until_it_accepts(port, process, log)
+            yield Registry(port, certificates.ca if certificates else None)
+        finally:
+            process.terminate()
+            try:
+                process.wait(timeout=10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+class Certificates:
+    """A CA of our own and a certificate by it for localhost."""
+
+    def __init__(self, folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        self.ca, self.certificate, self.key = folder / "ca.pem", folder / "server.pem", folder / "server.key"
+        ca_key, request, extensions = folder / "ca.key", folder / "server.csr", folder / "extensions"
+        new_key = ["openssl", "req", "-newkey", "rsa:2048", "-nodes", "-sha256"]
+        run([*new_key, "-x509", "-days", "2", "-subj", "/CN=imgforge e2e CA", "-keyout", ca_key, "-out", self.ca])
+        run([*new_key, "-subj", "/CN=localhost", "-keyout", self.key, "-out", request])
+        extensions.write_text("subjectAltName=DNS:localhost,IP:127.0.0.1\n")
+        run(["openssl", "x509", "-req", "-in", request, "-CA", self.ca, "-CAkey", ca_key, "-CAcreateserial",
+             "-days", "2", "-sha256", "-extfile", extensions, "-out", self.certificate])
+
+
+def docker_config(folder, host, user, password):
+    """A folder for DOCKER_CONFIG that holds one login."""
+    folder.mkdir(parents=True, exist_ok=True)
+    login = base64.b64encode(f"{user}:{password}".encode()).decode()
+    (folder / "config.json").write_text(json.dumps({"auths": {host: {"auth": login}}}))
+    return folder
+
+
+@contextlib.contextmanager
+def _serving(handler):
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+    thread.start()
+    try:
+        yield server.server_address[1]
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+@contextlib.contextmanager
+def file_server(folder):
+    """Serves the files of a folder; gives the URL without a slash at the end."""
+
+    class Handler(http.server.SimpleHTTPRequestHandler):
+        def __init__(self, *arguments, **named):
+            super().__init__(*arguments, directory=str(folder), **named)
+
+        def log_message(self, *_):
+            pass
+
+    with _serving(Handler) as port:
+        yield f"http://127.0.0.1:{port}"
+
+
+class Proxy:
+    """What a misbehaving proxy does and has seen. `fault` is one of FAULTS, or None for good behaviour."""
+
+    FAULTS = ("redirect", "truncated-blob", "too-many-requests", "wrong-blob", "wrong-manifest")
+
+    def __init__(self, fault):
+        assert fault is None or fault in self.FAULTS, fault
+        self.fault = fault
+        self.host = None
+        self.requests = []  # (path, headers) at the proxy's own origin
+        self.elsewhere = []  # (path, headers) at the origin that a redirect leads to
+        self.refusals = 0  # answers 429 so far
+
+
+class _Forwarding(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    upstream_port = None
+    proxy = None
+
+    def log_message(self, *_):
+        pass
+
+    def fetch(self, path, headers):
+        upstream = http.client.HTTPConnection("127.0.0.1", self.upstream_port, timeout=60)
+        try:
+            kept = {name: headers[name] for name in ("Accept", "Authorization", "Range") if headers.get(name)}
+            upstream.request(self.command, path, headers=kept)
+            answer = upstream.getresponse()
+            return answer.status, answer.getheaders(), answer.read()
+        finally:
+            upstream.close()
+
+    def answer(self, status, headers, body, length=None):
+        self.send_response(status)
+        for name, value in headers:
+            if name.lower() not in ("content-length", "connection", "transfer-encoding", "date", "server"):
+                self.send_header(name, value)
+        length = len(body) if length is None else length
+        if self.command == "HEAD":
+            length = int(dict((n.lower(), v) for n, v in headers).get("content-length", 0))
+        self.send_header("Content-Length", str(length))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+
+def _other_byte(body):
+    middle = len(body) // 2
+    return body[:middle] + bytes([body[middle] ^ 0xFF]) + body[middle + 1:]
+
+
+@contextlib.contextmanager
+def misbehaving_proxy(upstream, fault, refusals=2):
+    """A proxy in front of a plain registry; `upstream` is a Registry."""
+    state = Proxy(fault)
+
+    class Elsewhere(_Forwarding):
+        upstream_port = upstream.port
+
+        def do_GET(self):
+            state.elsewhere.append((self.path, dict(self.headers)))
+            # As object stores do: a request with a login that is not theirs is refused.
+            if self.headers.get("Authorization"):
+                self.answer(400, [], b"")
+                return
+            headers = dict(self.headers) | dict(state.requests[-1][1])
+            self.answer(*self.fetch(self.path, headers))
+
+        do_HEAD = do_GET
+
+    with _serving(Elsewhere) as elsewhere_port:
+
+        class Handler(_Forwarding):
+            upstream_port = upstream.port
+
+            def do_GET(self):
+                state.requests.append((self.path, dict(self.headers)))
+                is_blob, is_manifest = "/blobs/" in self.path, "/manifests/" in self.path
+                if state.fault == "too-many-requests" and state.refusals < refusals:
+                    state.refusals += 1
+                    self.answer(429, [("Retry-After", "1")], b'{"errors":[{"code":"TOOMANYREQUESTS"}]}')
+                    return
+                status, headers, body = self.fetch(self.path, self.headers)
+                if status not in (200, 206):
+                    self.answer(status, headers, body)
+                elif state.fault == "redirect" and is_blob:
+                    self.answer(307, [("Location", f"http://127.0.0.1:{elsewhere_port}{self.path}")], b"")
+                elif state.fault == "truncated-blob" and is_blob and self.command == "GET":
+                    self.answer(status, headers, body[: len(body) // 2], length=len(body))
+                    self.close_connection = True
+                elif state.fault == "wrong-blob" and is_blob and self.command == "GET":
+                    self.answer(status, headers, _other_byte(body))
+                elif state.fault == "wrong-manifest" and is_manifest and self.command == "GET":
+                    self.answer(status, headers, body.replace(b"{", b"{ ", 1))
+                else:
+                    self.answer(status, headers, body)
+
+            do_HEAD = do_GET
+
+        with _serving(Handler) as port:
+            state.host = f"localhost:{port}"
+            yield state
+
+
+class Builder:
+    """buildah with a storage of its own; builds unchanged Dockerfiles whose docker.io names lead to `mirror`."""
+
+    REMAPPED = ("docker.io/apache", "docker.io/tensorflow", "docker.io/nvidia", "docker.io/library", "nvcr.io/nvidia")
+
+    def __init__(self, folder, mirror):
+        self.folder, self.mirror = folder, mirror
+        folder.mkdir(parents=True, exist_ok=True)
+        self.environment = dict(os.environ)
+        self.environment["TMPDIR"] = str(folder)
+        # No login of the machine's owner, and no answer about blobs that some other registry held.
+        self.environment["REGISTRY_AUTH_FILE"] = str(folder / "auth.json")
+        (folder / "auth.json").write_text("{}")
+        (folder / "policy.json").write_text(json.dumps({"default": [{"type": "insecureAcceptAnything"}]}))
+        if mirror:
+            entries = [f'[[registry]]\nprefix = "{name}"\nlocation = "{mirror.host}/{name}"\ninsecure = true\n'
+                       for name in self.REMAPPED]
+            entries.append(f'[[registry]]\nlocation = "{mirror.host}"\ninsecure = true\n')
+            (folder / "registries.conf").write_text("\n".join(entries))
+            self.environment["CONTAINERS_REGISTRIES_CONF"] = str(folder / "registries.conf")
+        self.storage = ["--root", folder / "root", "--runroot", folder / "runroot",
+                        "--storage-driver", storage_driver(folder)]
+
+    def buildah(self, *arguments, **options):
+        return run(["buildah", *self.storage, *arguments], env=self.environment, **options)
+
+    def build(self, context, tag, dockerfile=None, build_args=None):
+        """Builds, and answers the name under which push and skopeo find the image."""
+        words = [word for name, value in (build_args or {}).items() for word in ("--build-arg", f"{name}={value}")]
+        self.buildah("bud", "--isolation", "chroot", "--layers", "--format", "docker", "--tls-verify=false",
+                     "--signature-policy", self.folder / "policy.json", *words, "-t", tag,
+                     "-f", dockerfile or pathlib.Path(context) / "Dockerfile", context)
+        return tag
+
+    def push(self, tag, destination, *options):
+        self.buildah("push", "--tls-verify=false", "--signature-policy", self.folder / "policy.json", *options, tag,
+                     destination)
+
+    def close(self):
+        with contextlib.suppress(RuntimeError):
+            self.buildah("rm", "--all")
+        # The overlay driver keeps its folder mounted onto itself.
+        subprocess.run(["umount", "-R", str(self.folder / "root" / "overlay")], capture_output=True)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def storage_driver(folder):
+    """overlay where the kernel lets us mount one here (not within some containers), else vfs."""
+    trial = folder / "overlay-trial"
+    for name in ("lower", "upper", "work", "merged"):
+        (trial / name).mkdir(parents=True, exist_ok=True)
+    options = f"lowerdir={trial}/lower,upperdir={trial}/upper,workdir={trial}/work"
+    mounted = subprocess.run(["mount", "-t", "overlay", "overlay", "-o", options, str(trial / "merged")],
+                             capture_output=True)
+    if mounted.returncode != 0:
+        return "vfs"
+    run(["umount", trial / "merged"])
+    return "overlay"
+
+
+@contextlib.contextmanager
+def builder(mirror):
+    with temporary_folder() as folder:
+        made = Builder(folder / "buildah", mirror)
+        try:
+            yield made
+        finally:
+            made.close()
+
+
+def copy_image(source, destination, *options):
+    """skopeo copy between transports."""
+    run(["skopeo", "--insecure-policy", "copy", "--src-tls-verify=false", "--dest-tls-verify=false", *options, source,
+         destination])
