@@ -140,6 +140,16 @@ std::optional<BaseImage> Knowledge::base_image(std::string_view host_and_reposit
   return std::nullopt;
 }
 
+const std::vector<Installer>& Knowledge::installers() const { return tables_->get<Installer>().rows; }
+
+const Installer* Knowledge::installer(std::string_view name, const std::optional<Version>& version) const {
+  const Installer* newest = nullptr;
+  for (const Installer& row : installers()) {  // oldest first
+    if (row.name == name && (!version || row.version == *version)) newest = &row;
+  }
+  return newest;
+}
+
 const FrameworkRelease* Knowledge::framework(std::string_view framework, const Version& version) const {
   const FrameworkRelease* newest = nullptr;
   const Version base = version.base();

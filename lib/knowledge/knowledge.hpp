@@ -109,6 +109,14 @@ struct FrameworkRelease : Row {
   std::string tpu_find_links;   // URL, empty where none is needed
 };
 
+/// A file that Dockerfiles download: Miniforge's installer, CUDA's runfile. knowledge/installers.yaml
+struct Installer : Row {
+  std::string name;  // "miniforge", "cuda"
+  Version version;   // "26.1.1-3" is 26.1.1.post3
+  std::string url;
+  std::string sha256;  // 64 hexadecimal digits
+};
+
 class Knowledge {
  public:
   /// The tables that were compiled in.
@@ -146,6 +154,10 @@ class Knowledge {
 
   /// The newest row of a framework at or below `version`.
   const FrameworkRelease* framework(std::string_view framework, const Version& version) const;
+
+  const std::vector<Installer>& installers() const;  // oldest first
+  /// The installer of a version; the newest where none is named.
+  const Installer* installer(std::string_view name, const std::optional<Version>& version = std::nullopt) const;
 
   struct Tables;
 

@@ -126,6 +126,14 @@ std::string check_framework(const FrameworkRelease& row) {
   return {};
 }
 
+std::string check_installer(const Installer& row) {
+  if (row.url.compare(0, 8, "https://") != 0) return "url: expected an https:// URL";
+  const auto is_digit = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
+  if (row.sha256.size() != 64 || !std::all_of(row.sha256.begin(), row.sha256.end(), is_digit))
+    return "sha256: expected 64 lower-case hexadecimal digits";
+  return {};
+}
+
 }  // namespace
 
 std::string_view to_string(BeamBehaviour behaviour) noexcept {
@@ -255,6 +263,18 @@ const TableSpec<FrameworkRelease>& spec_of() {
       [](const Type& row) { return row.framework + " " + row.version.to_string(); },
       check_framework,
       [](const Type& a, const Type& b) { return a.version < b.version; }};
+  return spec;
+}
+
+template <>
+const TableSpec<Installer>& spec_of() {
+  using Type = Installer;
+  static const TableSpec<Type> spec = {"installers",
+                                       {required<Type>("name", &Type::name), required<Type>("version", &Type::version),
+                                        required<Type>("url", &Type::url), required<Type>("sha256", &Type::sha256)},
+                                       [](const Type& row) { return row.name + " " + row.version.to_string(); },
+                                       check_installer,
+                                       [](const Type& a, const Type& b) { return a.version < b.version; }};
   return spec;
 }
 

@@ -34,5 +34,7 @@ template <>
 const TableSpec<LinuxRelease>& spec_of();
 template <>
 const TableSpec<FrameworkRelease>& spec_of();
+template <>
+const TableSpec<Installer>& spec_of();
 
 }  // namespace imgforge::knowledge

@@ -196,6 +196,18 @@ TEST_CASE("frameworks: the newest row at or below the version") {
   CHECK(knowledge.framework("torch", version("2.10.0"))->tpu_requirement.empty());
 }
 
+TEST_CASE("installers: one of a version, or the newest") {
+  const Knowledge knowledge = Knowledge::embedded();
+  const Installer* newest = knowledge.installer("miniforge");
+  REQUIRE(newest != nullptr);
+  CHECK(newest->version == version("26.1.1-3"));
+  CHECK(newest->url.find("Miniforge3-26.1.1-3-Linux-x86_64.sh") != std::string::npos);
+  REQUIRE(knowledge.installer("cuda", version("12.2.2")) != nullptr);
+  CHECK(knowledge.installer("cuda", version("12.2.2"))->url.find("cuda_12.2.2_535.104.05_linux.run") != std::string::npos);
+  CHECK(knowledge.installer("cuda", version("12.2.9")) == nullptr);
+  CHECK(knowledge.installer("conda") == nullptr);
+}
+
 TEST_CASE("the version is the newest day of the tables") {
   CHECK_THAT(Knowledge::embedded().version(), Catch::Matches("20[0-9][0-9]\\.[01][0-9]\\.[0-3][0-9]"));
 }
