@@ -40,13 +40,17 @@ std::vector<std::string> known_words(const CLI::App& app) {
 }
 
 int usage_error(const CLI::App& app, const CLI::ParseError& error, const std::vector<std::string>& words) {
+  const auto chosen = app.get_subcommands();
+  std::string message = error.what();
+  if (chosen.empty() && !words.empty() && !words.front().starts_with('-')) message = "there is no command " + words.front();
   std::string hint;
   for (const std::string& word : words) {
-    if (const auto meant = nearest(word, known_words(app)); meant && *meant != word) hint = fmt::format("did you mean {}?", *meant);
+    const std::string name = word.substr(0, word.find('='));
+    if (!chosen.empty() && !name.starts_with("--")) continue;  // an image or a file is no misspelt option
+    if (const auto meant = nearest(name, known_words(app)); meant && *meant != name) hint = fmt::format("did you mean {}?", *meant);
   }
-  const auto chosen = app.get_subcommands();
   if (hint.empty()) hint = fmt::format("imgforge {}--help shows what it takes", chosen.empty() ? "" : chosen.front()->get_name() + " ");
-  say(error.what(), hint);
+  say(message, hint);
   return exit_code(ErrorKind::usage);
 }
 

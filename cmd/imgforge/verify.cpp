@@ -1,5 +1,6 @@
 // imgforge verify IMAGE...: built images, wherever they are: do they keep the contract?
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -109,10 +110,11 @@ int verify(const VerifyOptions& options) {
   Report report{{}, date_or_today(options.today), knowledge.version()};
   for (const std::string& name : options.images) report.subjects.push_back(verify_one(name, options, recipe, target, knowledge, report.today));
   print(options.format == "json" ? to_json(report) : to_text(report, {color_on_stdout(), options.verbose}));
+  // Also on stderr where a program takes the report, so that the reason of the exit code is seen.
+  const bool seen = options.format == "text" && ::isatty(STDOUT_FILENO) == 1;
   for (const Subject& subject : report.subjects) {
-    if (!subject.error) continue;
-    // Also on stderr, so that a pipe which takes the report does not swallow the reason of the exit code.
-    fmt::print(stderr, "imgforge: {}: {}\n", escape_for_display(subject.name), display_safe(subject.error->message));
+    if (!subject.error || seen) continue;
+    fmt::print(stderr, "imgforge: {}\n", display_safe(subject.error->message));
     if (!subject.error->hint.empty()) fmt::print(stderr, "  = {}\n", display_safe(subject.error->hint));
   }
   return exit_code(report, options.strict);
