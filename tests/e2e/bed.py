@@ -270,8 +270,9 @@ class Builder:
         (folder / "auth.json").write_text("{}")
         (folder / "policy.json").write_text(json.dumps({"default": [{"type": "insecureAcceptAnything"}]}))
         if mirror:
-            entries = [f'[[registry]]\nprefix = "{name}"\nlocation = "{mirror.host}/{name}"\ninsecure = true\n'
-                       for name in self.REMAPPED]
+            entries = ['unqualified-search-registries = ["docker.io"]\nshort-name-mode = "disabled"\n']
+            entries += [f'[[registry]]\nprefix = "{name}"\nlocation = "{mirror.host}/{name}"\ninsecure = true\n'
+                        for name in self.REMAPPED]
             entries.append(f'[[registry]]\nlocation = "{mirror.host}"\ninsecure = true\n')
             (folder / "registries.conf").write_text("\n".join(entries))
             self.environment["CONTAINERS_REGISTRIES_CONF"] = str(folder / "registries.conf")
@@ -281,9 +282,10 @@ class Builder:
     def buildah(self, *arguments, **options):
         return run(["buildah", *self.storage, *arguments], env=self.environment, **options)
 
-    def build(self, context, tag, dockerfile=None, build_args=None):
-        """Builds, and answers the name under which push and skopeo find the image."""
+    def build(self, context, tag, dockerfile=None, build_args=None, volumes=None):
+        """Builds under a tag; `volumes` maps folders of this machine to where RUN sees them, read-only."""
         words = [word for name, value in (build_args or {}).items() for word in ("--build-arg", f"{name}={value}")]
+        words += [word for here, there in (volumes or {}).items() for word in ("--volume", f"{here}:{there}:ro")]
         self.buildah("bud", "--isolation", "chroot", "--layers", "--format", "docker", "--tls-verify=false",
                      "--signature-policy", self.folder / "policy.json", *words, "-t", tag,
                      "-f", dockerfile or pathlib.Path(context) / "Dockerfile", context)
