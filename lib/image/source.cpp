@@ -113,18 +113,20 @@ std::unique_ptr<Image> open_bare(const std::string& name, const SourceOptions& o
   }
   // A name that is a path to the letter was meant as one; "python:3.11" is no path because a folder "python" is here.
   std::string why;
+  std::optional<Reference> reference;
   if (exists(name)) {
     tried += fmt::format("; as a registry reference: not asked, because the path exists (docker://{} would ask)",
                          escape_for_display(name));
   } else if (looks_like_path(name)) {
     tried += "; as a registry reference: not asked, because the name looks like a path";
-  } else if (!Reference::parse(name, &why)) {
+  } else if (reference = Reference::parse(name, &why); !reference) {
     tried += "; as a registry reference: " + why;
   } else {
     try {
       return open_registry_image(name, options);
     } catch (const Error& error) {
-      if (!exists(where.path)) throw;  // it was no guess: nothing else could have been meant
+      // With a registry's host in the name it was no guess.
+      if (!exists(where.path) && reference->has_explicit_host()) throw;
       throw Error(error.kind(),
                   fmt::format("no image was found; tried {}; as a registry reference: {}", tried, error.message()),
                   error.hint());
