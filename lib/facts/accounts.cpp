@@ -1,7 +1,8 @@
 #include "facts/accounts.hpp"
 
-#include <algorithm>
 #include <fmt/format.h>
+
+#include <algorithm>
 
 #include "base/text.hpp"
 
@@ -56,7 +57,8 @@ std::vector<Group> parse_group(std::string_view text) {
   return groups;
 }
 
-Fact<User> resolve_user(std::string_view written, const std::vector<Account>& accounts, const std::vector<Group>& groups) {
+Fact<User> resolve_user(std::string_view written, const std::vector<Account>& accounts,
+                        const std::vector<Group>& groups) {
   User user;
   user.written = std::string(written);
   const std::size_t colon = written.find(':');
@@ -99,12 +101,14 @@ Fact<User> resolve_user(std::string_view written, const std::vector<Account>& ac
     }
     return Fact<User>::known(std::move(user), {Evidence::in_config("User")});
   }
-  const auto named = std::find_if(groups.begin(), groups.end(), [&](const Group& one) { return one.name == group_name; });
+  const auto named =
+      std::find_if(groups.begin(), groups.end(), [&](const Group& one) { return one.name == group_name; });
   if (named != groups.end()) {
     user.gid = named->gid;
   } else if (all_digits(group_name)) {
     const auto gid = parse_id(group_name);
-    if (!gid) return Fact<User>::unknown(fmt::format("the group id {} is out of range", escape_for_display(group_name)));
+    if (!gid)
+      return Fact<User>::unknown(fmt::format("the group id {} is out of range", escape_for_display(group_name)));
     user.gid = *gid;
   } else {
     return Fact<User>::unknown(fmt::format("the group \"{}\" is not in /etc/group", escape_for_display(group_name)));

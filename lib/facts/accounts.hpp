@@ -31,6 +31,7 @@ std::vector<Group> parse_group(std::string_view text);
 
 /// "", "name", "uid", "uid:gid", "name:group" and mixtures. Unknown, with the reason, where a name is in no file or a
 /// number is out of range: the runtime refuses to start such an image.
-Fact<User> resolve_user(std::string_view written, const std::vector<Account>& accounts, const std::vector<Group>& groups);
+Fact<User> resolve_user(std::string_view written, const std::vector<Account>& accounts,
+                        const std::vector<Group>& groups);
 
 }  // namespace imgforge

@@ -1,9 +1,10 @@
 #include "facts/boot.hpp"
 
-#include <algorithm>
 #include <archive.h>
 #include <archive_entry.h>
 #include <elf.h>
+
+#include <algorithm>
 #include <memory>
 #include <set>
 
@@ -45,8 +46,8 @@ void read_dynamic(ImageReader& reader, const Node& node, Boot& boot) {
   const auto libc_elf = libc_bytes ? read_elf(*libc_bytes) : std::nullopt;
   if (libc && (!libc_elf || !libc_elf->dynamic_readable)) return;  // not known, so nothing is said to be missing
   for (const std::string& version : boot.glibc_versions) {
-    const bool there = libc_elf && std::find(libc_elf->version_definitions.begin(), libc_elf->version_definitions.end(), version) !=
-                                       libc_elf->version_definitions.end();
+    const bool there = libc_elf && std::find(libc_elf->version_definitions.begin(), libc_elf->version_definitions.end(),
+                                             version) != libc_elf->version_definitions.end();
     if (!there) boot.missing_versions.push_back(version);
   }
 }

@@ -47,7 +47,8 @@ std::optional<Command> command_at(RootView& root, const std::string& path) {
   return command;
 }
 
-std::optional<Command> find_command(RootView& root, std::string_view name, std::string_view path, std::string_view folder) {
+std::optional<Command> find_command(RootView& root, std::string_view name, std::string_view path,
+                                    std::string_view folder) {
   std::optional<Command> unusable;
   for (const std::string& one : path_folders(path, folder)) {
     auto command = command_at(root, (one == "/" ? "" : one) + "/" + std::string(name));

@@ -24,6 +24,7 @@ std::vector<std::string> path_folders(std::string_view path, std::string_view fo
 std::optional<Command> command_at(RootView& root, const std::string& path);
 
 /// A name without a slash by PATH: the first that can be run; where none can, the first that is there at all.
-std::optional<Command> find_command(RootView& root, std::string_view name, std::string_view path, std::string_view folder);
+std::optional<Command> find_command(RootView& root, std::string_view name, std::string_view path,
+                                    std::string_view folder);
 
 }  // namespace imgforge

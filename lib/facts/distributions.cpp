@@ -10,8 +10,8 @@ namespace imgforge {
 namespace {
 
 constexpr std::size_t max_distributions = 20'000;
-constexpr std::uint64_t max_whole = 1 << 20;      // METADATA with a description of this size is read whole
-constexpr std::size_t max_prefix = 128 << 10;     // of a larger one, this much: the header comes first
+constexpr std::uint64_t max_whole = 1 << 20;   // METADATA with a description of this size is read whole
+constexpr std::size_t max_prefix = 128 << 10;  // of a larger one, this much: the header comes first
 
 std::optional<Distribution> read_one(ImageReader& reader, const Node& node, const std::string& site) {
   const std::size_t slash = node.path.rfind('/');
@@ -22,10 +22,12 @@ std::optional<Distribution> read_one(ImageReader& reader, const Node& node, cons
   // "~umpy-1.0.dist-info" is what an interrupted pip left behind.
   if (!own_file && folder_name != "EGG-INFO" && !parse_metadata_name(folder_name)) return std::nullopt;
 
-  const Lookup found = node.type == EntryType::symlink ? reader.root().lookup(node.path) : Lookup{Lookup::Status::found, node, {}, {}};
+  const Lookup found =
+      node.type == EntryType::symlink ? reader.root().lookup(node.path) : Lookup{Lookup::Status::found, node, {}, {}};
   if (!found || found.node->type != EntryType::file) return std::nullopt;
   const bool cut = found.node->size > max_whole;
-  const auto text = cut ? reader.root().read_prefix(*found.node, max_prefix) : reader.root().read(*found.node, max_whole);
+  const auto text =
+      cut ? reader.root().read_prefix(*found.node, max_prefix) : reader.root().read(*found.node, max_whole);
   const auto metadata = text ? parse_python_metadata(*text, cut) : std::nullopt;
   if (!metadata || !is_project_name(metadata->name)) return std::nullopt;
 
@@ -70,7 +72,8 @@ Fact<std::vector<Distribution>> read_distributions(ImageReader& reader) {
   return Fact<std::vector<Distribution>>::known(std::move(distributions));
 }
 
-const Distribution* find_distribution(const std::vector<Distribution>& all, const Interpreter& interpreter, std::string_view name) {
+const Distribution* find_distribution(const std::vector<Distribution>& all, const Interpreter& interpreter,
+                                      std::string_view name) {
   for (const std::string& site : interpreter.site_packages) {
     for (const Distribution& one : all) {
       if (one.site == site && one.name == name) return &one;

@@ -223,7 +223,8 @@ std::optional<Elf> read_elf(std::string_view bytes) {
   if (bytes.size() < EI_NIDENT || bytes.substr(0, SELFMAG) != std::string_view(ELFMAG, SELFMAG)) return std::nullopt;
   const auto width = static_cast<unsigned char>(bytes[EI_CLASS]);
   const auto order = static_cast<unsigned char>(bytes[EI_DATA]);
-  if ((width != ELFCLASS32 && width != ELFCLASS64) || (order != ELFDATA2LSB && order != ELFDATA2MSB)) return std::nullopt;
+  if ((width != ELFCLASS32 && width != ELFCLASS64) || (order != ELFDATA2LSB && order != ELFDATA2MSB))
+    return std::nullopt;
   if (bytes.size() < (width == ELFCLASS64 ? sizeof(Elf64_Ehdr) : sizeof(Elf32_Ehdr))) return std::nullopt;
   Elf elf;
   elf.bits = width == ELFCLASS64 ? 64 : 32;

@@ -1,7 +1,7 @@
 // What the dynamic loader would take from an ELF file: System V gABI, GNU symbol versioning (LSB "Symbol Versioning").
 //
-// Reads 32 and 64 bit, either byte order. Every offset, count and string is checked against the bytes at hand and capped
-// (elf.cpp says by how much); nothing here throws on bad input.
+// Reads 32 and 64 bit, either byte order. Every offset, count and string is checked against the bytes at hand and
+// capped (elf.cpp says by how much); nothing here throws on bad input.
 #pragma once
 
 #include <optional>
@@ -26,7 +26,8 @@ struct Elf {
   bool headers_readable = false;  // the program headers lie inside the bytes
   std::string interpreter;        // PT_INTERP; empty where there is none
   bool dynamic = false;           // there is a PT_DYNAMIC
-  bool dynamic_readable = false;  // and it, with the tables it names, lies inside the bytes; else what follows is a part
+  bool dynamic_readable =
+      false;  // and it, with the tables it names, lies inside the bytes; else what follows is a part
 
   std::vector<std::string> needed;  // DT_NEEDED
   std::string soname;

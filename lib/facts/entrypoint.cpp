@@ -1,7 +1,8 @@
 #include "facts/entrypoint.hpp"
 
-#include <algorithm>
 #include <fmt/format.h>
+
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -31,7 +32,8 @@ std::string_view base_name(std::string_view path) {
 }
 
 bool is_shell(std::string_view name) {
-  return name == "sh" || name == "bash" || name == "dash" || name == "ash" || name == "ksh" || name == "zsh" || name == "rbash";
+  return name == "sh" || name == "bash" || name == "dash" || name == "ash" || name == "ksh" || name == "zsh" ||
+         name == "rbash";
 }
 
 /// Where following a command line came to.
@@ -57,7 +59,9 @@ struct Trail {
   }
 };
 
-bool is_text(const CommandLine& line, std::size_t i) { return i < line.size() && line[i].kind == CommandWord::Kind::text; }
+bool is_text(const CommandLine& line, std::size_t i) {
+  return i < line.size() && line[i].kind == CommandWord::Kind::text;
+}
 std::string text_of(const CommandLine& line, std::size_t i) { return is_text(line, i) ? line[i].text : std::string(); }
 
 CommandLine from(const CommandLine& line, std::size_t i) {
@@ -67,9 +71,9 @@ CommandLine from(const CommandLine& line, std::size_t i) {
 /// The options of a wrapper that take their value from the next word.
 struct Wrapper {
   std::string_view name;
-  std::string_view short_with_value;                 // letters
+  std::string_view short_with_value;  // letters
   std::vector<std::string_view> long_with_value;
-  std::size_t operands = 0;                          // words before the command: nice has none, timeout one
+  std::size_t operands = 0;  // words before the command: nice has none, timeout one
 };
 
 const std::vector<Wrapper>& wrappers() {
@@ -103,7 +107,8 @@ class Follower {
     };
     for (;;) {
       if (line.empty()) return with_chain(Trail::at(Program::other, "", "no program is left to run"));
-      if (++followed_ > max_followed) return with_chain(Trail::lost("the entrypoint runs too many programs to be followed"));
+      if (++followed_ > max_followed)
+        return with_chain(Trail::lost("the entrypoint runs too many programs to be followed"));
       if (chain.size() + depth >= max_chain) {
         return with_chain(Trail::at(Program::other, line.front().text, "runs more than 16 programs one after another"));
       }
@@ -112,7 +117,8 @@ class Follower {
         return with_chain(Trail::at(Program::other, "\"$@\"", "runs the runtime's arguments as a command"));
       }
       if (first.kind == CommandWord::Kind::unknown) {
-        return with_chain(Trail::lost(fmt::format("the entrypoint runs {}, which only the run tells", escape_for_display(first.text))));
+        return with_chain(Trail::lost(
+            fmt::format("the entrypoint runs {}, which only the run tells", escape_for_display(first.text))));
       }
       const std::string& name = first.text;
 
@@ -125,14 +131,17 @@ class Follower {
         command = command_at(root_, at);
       } else {
         auto path = context.variable("PATH");
-        if (!path) return with_chain(Trail::lost(fmt::format("the PATH by which {} is found is not known", escape_for_display(name))));
+        if (!path)
+          return with_chain(
+              Trail::lost(fmt::format("the PATH by which {} is found is not known", escape_for_display(name))));
         if (path->empty()) path = default_path;
         command = find_command(root_, name, *path, context.folder.value_or("/"));
         if (command) at = command->found_at;
       }
       if (reaches_boot(at, command)) return with_chain(ended(Program::boot, line, command ? command->canonical : at));
       if (is_launcher(at) || (command && is_launcher(command->canonical))) {
-        return with_chain(ended(command && command->dangles ? Program::missing : Program::launcher, line, command ? command->canonical : at));
+        return with_chain(ended(command && command->dangles ? Program::missing : Program::launcher, line,
+                                command ? command->canonical : at));
       }
       if (!command) return with_chain(Trail::at(Program::missing, name, "is not in the image"));
       if (command->dangles) return with_chain(Trail::at(Program::missing, name, "is a link to nothing"));
@@ -171,7 +180,8 @@ class Follower {
     if (std::find(found.links.begin(), found.links.end(), boot_path) != found.links.end()) return true;
     if (found || found.links.empty()) return false;
     const Lookup last = root_.lookup_link(found.links.back());
-    return last && absolute_path(last.node->link, found.links.back().substr(0, found.links.back().rfind('/'))) == boot_path;
+    return last &&
+           absolute_path(last.node->link, found.links.back().substr(0, found.links.back().rfind('/'))) == boot_path;
   }
 
   static Trail ended(Program program, const CommandLine& line, const std::string& canonical) {
@@ -184,13 +194,15 @@ class Follower {
       if (word.kind == CommandWord::Kind::unknown) unknown = true;
     }
     if (trail.arguments_dropped && unknown) {
-      trail.unknown = fmt::format("whether the arguments reach {} only the run tells", escape_for_display(line.front().text));
+      trail.unknown =
+          fmt::format("whether the arguments reach {} only the run tells", escape_for_display(line.front().text));
     }
     return trail;
   }
 
   /// The command line that a wrapper runs; nothing where the program is none that we know.
-  std::optional<CommandLine> unwrapped(const std::string& program, const CommandLine& line, ShellContext& context) const {
+  std::optional<CommandLine> unwrapped(const std::string& program, const CommandLine& line,
+                                       ShellContext& context) const {
     if (program == "env") return env(line, context);
     if (program == "conda" || program == "mamba" || program == "micromamba") return conda(line, context);
     for (const Wrapper& wrapper : wrappers()) {
@@ -235,7 +247,7 @@ class Follower {
         // One word that holds several.
         std::string text = word == "-S" || word == "--split-string" ? text_of(words, i + 1)
                            : word.starts_with("-S")                 ? word.substr(2)
-                                                                    : word.substr(std::min(word.size(), word.find('=') + 1));
+                                                    : word.substr(std::min(word.size(), word.find('=') + 1));
         const std::size_t taken = word == "-S" || word == "--split-string" ? 2 : 1;
         CommandLine split_words;
         std::string part;
@@ -268,7 +280,8 @@ class Follower {
     std::size_t i = 1;
     while (text_of(line, i).starts_with("-")) ++i;
     if (text_of(line, i) != "run") return std::nullopt;
-    static const std::set<std::string_view> with_value = {"-n", "--name", "-p", "--prefix", "--cwd", "-e", "--env", "-a", "--attach"};
+    static const std::set<std::string_view> with_value = {"-n", "--name", "-p", "--prefix", "--cwd",
+                                                          "-e", "--env",  "-a", "--attach"};
     for (++i; is_text(line, i) && line[i].text.starts_with("-") && line[i].text != "--"; ++i) {
       const std::string& option = line[i].text;
       if (option == "--cwd") context.folder.reset();
@@ -284,7 +297,8 @@ class Follower {
   Trail shell(const CommandLine& line, const ShellContext& context, std::size_t depth) {
     std::size_t i = 1;
     bool text_follows = false, from_input = false;
-    for (; is_text(line, i) && line[i].text.size() > 1 && (line[i].text.front() == '-' || line[i].text.front() == '+'); ++i) {
+    for (; is_text(line, i) && line[i].text.size() > 1 && (line[i].text.front() == '-' || line[i].text.front() == '+');
+         ++i) {
       const std::string& option = line[i].text;
       if (option == "--") {
         ++i;
@@ -334,18 +348,25 @@ class Follower {
   }
 
   /// A program that is none of the known ones.
-  Trail file(const Command& command, const CommandLine& line, const ShellContext& context, bool by_shell, std::size_t depth) {
+  Trail file(const Command& command, const CommandLine& line, const ShellContext& context, bool by_shell,
+             std::size_t depth) {
     const Lookup found = root_.lookup(command.canonical);
     if (!found) return Trail::at(Program::missing, line.front().text);
-    const std::string start = found.node->elf_machine != 0 ? std::string("\x7f" "ELF") : root_.read_prefix(*found.node, 260).value_or("");
-    if (start.starts_with("\x7f" "ELF")) {
+    const std::string start = found.node->elf_machine != 0 ? std::string(
+                                                                 "\x7f"
+                                                                 "ELF")
+                                                           : root_.read_prefix(*found.node, 260).value_or("");
+    if (start.starts_with("\x7f"
+                          "ELF")) {
       if (names_boot(line)) {
-        return Trail::lost(fmt::format("whether {} runs the boot that it is given cannot be told", escape_for_display(line.front().text)));
+        return Trail::lost(fmt::format("whether {} runs the boot that it is given cannot be told",
+                                       escape_for_display(line.front().text)));
       }
       return Trail::at(Program::other, line.front().text);
     }
     const auto shebang = parse_shebang(start);
-    if (!shebang && !by_shell) return Trail::at(Program::other, line.front().text, "is neither a program nor a script with a #! line");
+    if (!shebang && !by_shell)
+      return Trail::at(Program::other, line.front().text, "is neither a program nor a script with a #! line");
     if (!shebang) return script_file(command, line, context, depth);
 
     // #!/usr/bin/env bash and #!/bin/sh are followed here; another interpreter's script is not.
@@ -353,24 +374,29 @@ class Follower {
     if (interpreter.front().empty()) return Trail::at(Program::other, line.front().text, "has an empty #! line");
     const auto program = command_at(root_, absolute_path(interpreter.front(), context.folder.value_or("/")));
     if (!program || program->dangles) {
-      return Trail::at(Program::missing, interpreter.front(),
-                       fmt::format("is the interpreter of {} and not in the image", escape_for_display(command.canonical)));
+      return Trail::at(
+          Program::missing, interpreter.front(),
+          fmt::format("is the interpreter of {} and not in the image", escape_for_display(command.canonical)));
     }
     std::string name(base_name(interpreter.front()));
     if (name == "env") {
       std::size_t i = 1;
-      while (i < interpreter.size() && (interpreter[i].starts_with("-") || interpreter[i].find('=') != std::string::npos)) ++i;
+      while (i < interpreter.size() &&
+             (interpreter[i].starts_with("-") || interpreter[i].find('=') != std::string::npos))
+        ++i;
       name = i < interpreter.size() ? std::string(base_name(interpreter[i])) : "";
       const auto path = context.variable("PATH");
       if (path && !name.empty() && interpreter[i].find('/') == std::string::npos &&
           !find_command(root_, name, path->empty() ? default_path : *path, context.folder.value_or("/"))) {
-        return Trail::at(Program::missing, name,
-                         fmt::format("is the interpreter of {} and not in the image", escape_for_display(command.canonical)));
+        return Trail::at(
+            Program::missing, name,
+            fmt::format("is the interpreter of {} and not in the image", escape_for_display(command.canonical)));
       }
     }
     if (is_shell(name)) return script_file(command, line, context, depth);
     if (names_boot(line)) {
-      return Trail::lost(fmt::format("whether {} runs the boot that it is given cannot be told", escape_for_display(line.front().text)));
+      return Trail::lost(fmt::format("whether {} runs the boot that it is given cannot be told",
+                                     escape_for_display(line.front().text)));
     }
     return Trail::at(Program::other, line.front().text);
   }
@@ -378,9 +404,11 @@ class Follower {
   /// A shell script in the image; `line` starts with its name.
   Trail script_file(const Command& command, const CommandLine& line, const ShellContext& context, std::size_t depth) {
     const Lookup found = root_.lookup(command.canonical);
-    if (!found || found.node->type != EntryType::file) return Trail::at(Program::other, line.front().text, "is no file");
+    if (!found || found.node->type != EntryType::file)
+      return Trail::at(Program::other, line.front().text, "is no file");
     const auto text = root_.read(*found.node, max_script);
-    if (!text) return Trail::lost(fmt::format("{} is too large to be read as a script", escape_for_display(command.canonical)));
+    if (!text)
+      return Trail::lost(fmt::format("{} is too large to be read as a script", escape_for_display(command.canonical)));
     if (!open_.insert(command.canonical).second) {
       return Trail::at(Program::other, line.front().text, "runs itself in a circle");
     }
@@ -390,14 +418,16 @@ class Follower {
     return trail;
   }
 
-  Trail script(const std::string& text, const std::string& self, const CommandLine& arguments, const ShellContext& context, std::size_t depth) {
+  Trail script(const std::string& text, const std::string& self, const CommandLine& arguments,
+               const ShellContext& context, std::size_t depth) {
     const EndsThere ends_there = [&](const CommandLine& line, const ShellContext& at) {
       if (depth + 1 >= max_chain || followed_ > max_followed) return false;
       const std::string& name = line.front().text;
       const std::string program(base_name(name));
       const auto& known = wrappers();
-      const bool wraps = program == "env" || program == "conda" || is_shell(program) ||
-                         std::any_of(known.begin(), known.end(), [&](const Wrapper& one) { return one.name == program; });
+      const bool wraps =
+          program == "env" || program == "conda" || is_shell(program) ||
+          std::any_of(known.begin(), known.end(), [&](const Wrapper& one) { return one.name == program; });
       if (name.find('/') == std::string::npos && !wraps && name != "boot") return false;
       const Trail trail = follow(line, at, true, depth + 1);
       return !trail.unknown && (trail.ends_in == Program::boot || trail.ends_in == Program::launcher);
@@ -415,8 +445,11 @@ class Follower {
         trail = follow(end.command, end.context, true, depth + 1);
       }
       if (trail.unknown) return trail;
-      const bool same = !agreed || (agreed->ends_in == trail.ends_in && agreed->arguments_dropped == trail.arguments_dropped);
-      if (!same) return Trail::lost(fmt::format("how {} ends depends on conditions that only the run tells", escape_for_display(self)));
+      const bool same =
+          !agreed || (agreed->ends_in == trail.ends_in && agreed->arguments_dropped == trail.arguments_dropped);
+      if (!same)
+        return Trail::lost(
+            fmt::format("how {} ends depends on conditions that only the run tells", escape_for_display(self)));
       if (!agreed) agreed = std::move(trail);
     }
     return agreed ? *agreed : Trail::at(Program::other, self, "ends without running a program");

@@ -73,7 +73,9 @@ std::vector<std::string> paths_named_by(const ImageConfig& config) {
     for (const std::string& word : *words) {
       add_paths(word, folder, paths);
       // A bare name may be a script on PATH.
-      if (word.find_first_of("/ \t\n") != std::string::npos || word.empty() || word.starts_with('-') || word.size() > 255) continue;
+      if (word.find_first_of("/ \t\n") != std::string::npos || word.empty() || word.starts_with('-') ||
+          word.size() > 255)
+        continue;
       for (const std::string& one : path_folders(search, folder)) {
         if (paths.size() < max_named_paths) paths.insert(absolute_path(word, one));
       }
@@ -85,7 +87,8 @@ std::vector<std::string> paths_named_by(const ImageConfig& config) {
 Facts facts_from_image(const Image& image, RootView& root, const Knowledge& knowledge) {
   const auto reader = std::make_shared<ImageReader>(image, root, knowledge);
   Facts facts;
-  facts.platform = LazyFact<Platform>(Fact<Platform>::known(image.config().platform, {Evidence::in_config("architecture")}));
+  facts.platform =
+      LazyFact<Platform>(Fact<Platform>::known(image.config().platform, {Evidence::in_config("architecture")}));
   facts.env = LazyFact<std::vector<std::pair<std::string, std::string>>>(read_env(image.config()));
   std::vector<Evidence> labelled;
   for (const auto& [name, value] : image.config().labels) labelled.push_back(Evidence::in_label(name));

@@ -79,7 +79,8 @@ const std::map<std::string, std::string>& ImageReader::packages() {
       if (!node.path.ends_with(".md5sums") && ++count <= 2'000) take(node, parse_dpkg_status);
     }
   }
-  if (const Lookup found = root_.lookup("/lib/apk/db/installed"); found && packages_->empty()) take(*found.node, parse_apk_installed);
+  if (const Lookup found = root_.lookup("/lib/apk/db/installed"); found && packages_->empty())
+    take(*found.node, parse_apk_installed);
   return *packages_;
 }
 

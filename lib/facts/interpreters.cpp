@@ -25,7 +25,9 @@ std::string folder_of(const std::string& path) {
 
 std::string_view name_of(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
-std::string below(const std::string& prefix, std::string_view rest) { return (prefix == "/" ? "" : prefix) + std::string(rest); }
+std::string below(const std::string& prefix, std::string_view rest) {
+  return (prefix == "/" ? "" : prefix) + std::string(rest);
+}
 
 /// A base interpreter: one program, under however many names.
 struct Base {
@@ -136,8 +138,9 @@ Interpreter base_interpreter(ImageReader& reader, const Base& base, const Python
   }
   const std::string library = library_of(reader, interpreter);
   interpreter.has_venv = reader.exists(library + "/venv/__init__.py");
-  interpreter.has_ensurepip = reader.exists(library + "/ensurepip/__init__.py") &&
-                              (holds_pip_wheel(reader, library + "/ensurepip/_bundled") || holds_pip_wheel(reader, "/usr/share/python-wheels"));
+  interpreter.has_ensurepip =
+      reader.exists(library + "/ensurepip/__init__.py") &&
+      (holds_pip_wheel(reader, library + "/ensurepip/_bundled") || holds_pip_wheel(reader, "/usr/share/python-wheels"));
   interpreter.externally_managed = reader.exists(library + "/EXTERNALLY-MANAGED");
   interpreter.site_packages = base_site_packages(reader, interpreter.prefix, minor);
   interpreter.pip = pip_of(reader, interpreter.site_packages);
@@ -156,7 +159,8 @@ class Discovery {
   explicit Discovery(ImageReader& reader) : reader_(reader) {}
 
   Fact<std::vector<Interpreter>> run() {
-    if (reader_.survey().too_much) return Fact<std::vector<Interpreter>>::unknown("the image holds more files of Python packages than are read");
+    if (reader_.survey().too_much)
+      return Fact<std::vector<Interpreter>>::unknown("the image holds more files of Python packages than are read");
     for (const Node& node : reader_.survey().pythons) take(node);
     // The base of a venv may have a name that the survey does not look for.
     for (const auto& [prefix, venv] : venvs_) {
@@ -240,17 +244,22 @@ class Discovery {
     if (cfg) interpreter.evidence.push_back(reader_.evidence(*cfg.node));
     // "3.11.9", or virtualenv's "3.11.9.final.0".
     std::string written = config.version;
-    if (const std::size_t final_part = written.find(".final."); final_part != std::string::npos) written.resize(final_part);
+    if (const std::size_t final_part = written.find(".final."); final_part != std::string::npos)
+      written.resize(final_part);
     auto version = Version::parse(written);
     if (version && version->release().size() != 3) version.reset();
     if (base != nullptr) {
       interpreter.minor = base->minor;
-      interpreter.version = base->version ? base->version : version && PythonMinor::of(*version) == base->minor ? version : std::nullopt;
+      interpreter.version = base->version                                         ? base->version
+                            : version && PythonMinor::of(*version) == base->minor ? version
+                                                                                  : std::nullopt;
       interpreter.has_venv = base->has_venv;
       interpreter.has_ensurepip = base->has_ensurepip;
     } else {
       const auto by_library = minor_of_site(prefix);
-      const auto minor = version ? std::optional(PythonMinor::of(*version)) : by_library ? by_library : minor_in_name(name_of(shown.path));
+      const auto minor = version      ? std::optional(PythonMinor::of(*version))
+                         : by_library ? by_library
+                                      : minor_in_name(name_of(shown.path));
       if (!minor) return;
       interpreter.minor = *minor;
       interpreter.version = version;
@@ -294,7 +303,8 @@ class Discovery {
       order.emplace_back(place == position.end() ? std::numeric_limits<std::size_t>::max() : place->second, i);
     }
     std::sort(order.begin(), order.end(), [&](const auto& a, const auto& b) {
-      return std::pair(a.first, std::string_view(interpreters_[a.second].path)) < std::pair(b.first, std::string_view(interpreters_[b.second].path));
+      return std::pair(a.first, std::string_view(interpreters_[a.second].path)) <
+             std::pair(b.first, std::string_view(interpreters_[b.second].path));
     });
     std::vector<Interpreter> sorted;
     for (const auto& [place, index] : order) sorted.push_back(std::move(interpreters_[index]));
@@ -311,7 +321,8 @@ class Discovery {
 
 Fact<std::vector<Interpreter>> read_interpreters(ImageReader& reader) { return Discovery(reader).run(); }
 
-std::optional<std::size_t> interpreter_of(ImageReader& reader, const std::vector<Interpreter>& interpreters, const Command& command) {
+std::optional<std::size_t> interpreter_of(ImageReader& reader, const std::vector<Interpreter>& interpreters,
+                                          const Command& command) {
   if (command.dangles || command.canonical.empty()) return std::nullopt;
   const Lookup bin = reader.root().lookup(folder_of(command.found_at));
   const auto venv = bin ? venv_of(reader, bin.node->path) : std::nullopt;

@@ -15,6 +15,7 @@ namespace imgforge {
 Fact<std::vector<Interpreter>> read_interpreters(ImageReader& reader);
 
 /// Which of `interpreters` a command starts; nothing where it is none of them (a shim, a wrapper script).
-std::optional<std::size_t> interpreter_of(ImageReader& reader, const std::vector<Interpreter>& interpreters, const Command& command);
+std::optional<std::size_t> interpreter_of(ImageReader& reader, const std::vector<Interpreter>& interpreters,
+                                          const Command& command);
 
 }  // namespace imgforge

@@ -10,8 +10,8 @@
 
 namespace imgforge {
 
-/// By package name, the version as the package manager writes it. Packages that dpkg does not have as installed are left
-/// out; a stanza without a Status (a file of distroless' status.d) counts as installed. At most 100,000 packages.
+/// By package name, the version as the package manager writes it. Packages that dpkg does not have as installed are
+/// left out; a stanza without a Status (a file of distroless' status.d) counts as installed. At most 100,000 packages.
 std::map<std::string, std::string> parse_dpkg_status(std::string_view text);
 std::map<std::string, std::string> parse_apk_installed(std::string_view text);
 

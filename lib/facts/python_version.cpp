@@ -14,7 +14,8 @@ constexpr std::uint64_t max_program = 64 << 20;
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 bool is_of(const std::optional<Version>& version, const PythonMinor& minor) {
-  return version && version->epoch() == 0 && version->local().empty() && version->release().size() == 3 && PythonMinor::of(*version) == minor;
+  return version && version->epoch() == 0 && version->local().empty() && version->release().size() == 3 &&
+         PythonMinor::of(*version) == minor;
 }
 
 std::string_view base_name(std::string_view path) {
@@ -64,8 +65,12 @@ std::optional<Version> version_in_program(std::string_view bytes, const PythonMi
     if (at == 0) continue;
     const bool own = bytes[at - 1] == '\0' || (at >= 7 && bytes.substr(at - 7, 7) == "Python ");
     std::size_t end = at + start.size();
-    while (end < bytes.size() && end - at < 24 && (is_digit(bytes[end]) || bytes[end] == 'a' || bytes[end] == 'b' || bytes[end] == 'r' || bytes[end] == 'c')) ++end;
-    if (!own || end == at + start.size() || end >= bytes.size() || (bytes[end] != '\0' && bytes[end] != '\n' && bytes[end] != '+')) continue;
+    while (end < bytes.size() && end - at < 24 &&
+           (is_digit(bytes[end]) || bytes[end] == 'a' || bytes[end] == 'b' || bytes[end] == 'r' || bytes[end] == 'c'))
+      ++end;
+    if (!own || end == at + start.size() || end >= bytes.size() ||
+        (bytes[end] != '\0' && bytes[end] != '\n' && bytes[end] != '+'))
+      continue;
     const auto version = Version::parse(bytes.substr(at, end - at));
     if (!is_of(version, minor)) continue;
     if (found && !(*found == *version)) return std::nullopt;
@@ -86,7 +91,8 @@ std::optional<PythonMinor> minor_in_name(std::string_view name) {
   return PythonMinor::parse(rest.substr(0, stop));
 }
 
-std::optional<ProvenVersion> prove_version(ImageReader& reader, const std::string& prefix, const PythonMinor& minor, const Node& program) {
+std::optional<ProvenVersion> prove_version(ImageReader& reader, const std::string& prefix, const PythonMinor& minor,
+                                           const Node& program) {
   RootView& root = reader.root();
   const std::string name = "python" + minor.to_string();
   const std::string base = prefix == "/" ? "" : prefix;
@@ -119,7 +125,8 @@ std::optional<ProvenVersion> prove_version(ImageReader& reader, const std::strin
     }
   }
 
-  // The prefix of python-build-standalone, which uv puts into a folder of that name; "python" or "install" may be below.
+  // The prefix of python-build-standalone, which uv puts into a folder of that name; "python" or "install" may be
+  // below.
   for (std::string_view path = prefix; path.size() > 1; path = path.substr(0, path.rfind('/'))) {
     const auto version = version_of_standalone_folder(base_name(path));
     if (is_of(version, minor)) return ProvenVersion{*version, reader.evidence(program)};
@@ -132,7 +139,8 @@ std::optional<ProvenVersion> prove_version(ImageReader& reader, const std::strin
     if (is_of(version, minor)) return ProvenVersion{*version, Evidence::in_config("Env.PYTHON_VERSION")};
   }
 
-  for (const std::string& path : {base + "/lib/lib" + name + ".so.1.0", base + "/lib64/lib" + name + ".so.1.0", program.path}) {
+  for (const std::string& path :
+       {base + "/lib/lib" + name + ".so.1.0", base + "/lib64/lib" + name + ".so.1.0", program.path}) {
     const Lookup found = root.lookup(path);
     if (!found || found.node->type != EntryType::file) continue;
     const auto version = version_in_program(root.read(*found.node, max_program).value_or(""), minor);

@@ -17,7 +17,8 @@ struct ProvenVersion {
 
 /// In this order: patchlevel.h, conda-meta, dpkg or apk, the folder name of a standalone build, PYTHON_VERSION of the
 /// official images, the text inside of the interpreter or its library. Whatever names another minor does not count.
-std::optional<ProvenVersion> prove_version(ImageReader& reader, const std::string& prefix, const PythonMinor& minor, const Node& program);
+std::optional<ProvenVersion> prove_version(ImageReader& reader, const std::string& prefix, const PythonMinor& minor,
+                                           const Node& program);
 
 /// PY_VERSION of a patchlevel.h.
 std::optional<Version> version_of_patchlevel(std::string_view header);

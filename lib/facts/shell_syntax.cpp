@@ -1,8 +1,9 @@
 #include "facts/shell_syntax.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
-#include <fmt/format.h>
 
 #include "base/error.hpp"
 
@@ -35,7 +36,8 @@ class Parser {
  private:
   // Failures unwind the recursion; they never leave parse().
   [[noreturn]] void fail(std::string_view what) const {
-    const auto line = std::count(text_.begin(), text_.begin() + static_cast<std::ptrdiff_t>(std::min(at_, text_.size())), '\n') + 1;
+    const auto line =
+        std::count(text_.begin(), text_.begin() + static_cast<std::ptrdiff_t>(std::min(at_, text_.size())), '\n') + 1;
     throw Error(ErrorKind::image_unsupported, fmt::format("line {}: {}", line, what));
   }
 
@@ -441,7 +443,8 @@ class Parser {
     if (rest.starts_with("<(") || rest.starts_with(">(")) return false;  // a word: process substitution
     static constexpr std::array<std::string_view, 13> operators = {"<<<", "<<-", "<<", "<&", "<>", "<", "&>>",
                                                                    "&>",  ">>",  ">&", ">|", ">",  ""};
-    const auto found = std::find_if(operators.begin(), operators.end(), [&](std::string_view one) { return rest.starts_with(one); });
+    const auto found =
+        std::find_if(operators.begin(), operators.end(), [&](std::string_view one) { return rest.starts_with(one); });
     if (found->empty()) return false;
     at_ = start + found->size();
     skip_blank();
@@ -525,7 +528,8 @@ class Parser {
     result.written = std::string(text_.substr(start, at_ - start));
     // An empty "" beside something else adds nothing.
     if (result.pieces.size() > 1) {
-      std::erase_if(result.pieces, [](const Piece& piece) { return piece.kind == Piece::Kind::literal && piece.text.empty(); });
+      std::erase_if(result.pieces,
+                    [](const Piece& piece) { return piece.kind == Piece::Kind::literal && piece.text.empty(); });
     }
     if (result.pieces.empty()) result.pieces.push_back({Piece::Kind::literal, "", true});
     return result;

@@ -20,7 +20,8 @@ class Folders {
     if (folders_.size() >= max_folders) return {};
     const Lookup found = reader_.root().lookup(path);
     if (!found || found.node->type != EntryType::directory) return {};
-    if (std::find(folders_.begin(), folders_.end(), found.node->path) == folders_.end()) folders_.push_back(found.node->path);
+    if (std::find(folders_.begin(), folders_.end(), found.node->path) == folders_.end())
+      folders_.push_back(found.node->path);
     return found.node->path;
   }
 
@@ -36,7 +37,9 @@ class Folders {
       if (!text) continue;
       for (const std::string_view raw : lines(*text)) {
         const std::string_view line = trim(raw);
-        if (line.empty() || line.front() == '#' || line.starts_with("import ") || line.starts_with("import\t") || line.size() > 4096) continue;
+        if (line.empty() || line.front() == '#' || line.starts_with("import ") || line.starts_with("import\t") ||
+            line.size() > 4096)
+          continue;
         add(absolute_path(line, site));
       }
     }
@@ -113,11 +116,10 @@ std::vector<std::string> venv_site_packages(ImageReader& reader, const std::stri
                                             const VenvConfig& config, const Interpreter* base) {
   Folders folders(reader);
   add_python_path(reader, folders);
-  if (config.system_site) add_user_site(reader, minor, folders);
   const std::string name = "python" + minor.to_string();
   folders.add_site(prefix + "/lib64/" + name + "/site-packages");
   folders.add_site(prefix + "/lib/" + name + "/site-packages");
-  if (config.system_site && base != nullptr) {
+  if (config.system_site && base != nullptr) {  // the user's site among them
     for (const std::string& site : base->site_packages) folders.add(site);
   }
   return folders.take();

@@ -18,8 +18,8 @@ struct VenvConfig {
 /// pyvenv.cfg: "key = value" lines, keys in any case.
 VenvConfig parse_venv_config(std::string_view text);
 
-/// Folders of a base interpreter (no venv), in the order of sys.path, those that exist, canonical, each once: PYTHONPATH,
-/// the user's site-packages, the prefix's own, and what *.pth files of these add.
+/// Folders of a base interpreter (no venv), in the order of sys.path, those that exist, canonical, each once:
+/// PYTHONPATH, the user's site-packages, the prefix's own, and what *.pth files of these add.
 std::vector<std::string> base_site_packages(ImageReader& reader, const std::string& prefix, const PythonMinor& minor);
 
 /// Of a venv: its own, then those of `base` where it includes them.

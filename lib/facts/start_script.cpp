@@ -1,7 +1,8 @@
 #include "facts/start_script.hpp"
 
-#include <algorithm>
 #include <fmt/format.h>
+
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -13,16 +14,18 @@ namespace {
 
 using namespace shell;
 
-constexpr std::size_t max_steps = 5'000;   // commands looked at, functions counted each time
-constexpr int max_calls = 24;              // functions in functions
-constexpr int max_tree = 192;              // commands in commands, functions' bodies included
+constexpr std::size_t max_steps = 5'000;  // commands looked at, functions counted each time
+constexpr int max_calls = 24;             // functions in functions
+constexpr int max_tree = 192;             // commands in commands, functions' bodies included
 constexpr std::size_t max_ends = 16;
-constexpr std::size_t max_line = 256;      // words of a command line
-constexpr std::size_t max_value = 4'096;   // bytes of a word
+constexpr std::size_t max_line = 256;            // words of a command line
+constexpr std::size_t max_value = 4'096;         // bytes of a word
 constexpr std::size_t max_variables = 64 << 10;  // bytes of all variables together
 
 enum class Truth { no, yes, maybe };
-Truth operator!(Truth truth) { return truth == Truth::maybe ? Truth::maybe : truth == Truth::yes ? Truth::no : Truth::yes; }
+Truth operator!(Truth truth) {
+  return truth == Truth::maybe ? Truth::maybe : truth == Truth::yes ? Truth::no : Truth::yes;
+}
 
 enum class Flow { goes_on, returned, ended };
 
@@ -35,7 +38,7 @@ struct Candidate {
 struct State {
   ShellContext context;
   CommandLine positional;
-  std::vector<Candidate> last;         // commands that may have been the last one
+  std::vector<Candidate> last;  // commands that may have been the last one
   std::vector<CommandLine> background;
 };
 
@@ -44,10 +47,10 @@ bool is_declaration(std::string_view name) {
 }
 
 bool is_builtin(std::string_view name) {
-  static const std::set<std::string_view> names = {":",     "true",  "false",   "echo", "printf", "test",  "[",       "[[",    "cd",
-                                                   "pushd", "popd",  "pwd",     "trap", "unset",  "ulimit", "umask",  "alias", "shopt",
-                                                   "wait",  "read",  "mapfile", "hash", "type",   "kill",   "let",    "set",   "getopts",
-                                                   "shift", "times", "jobs",    "dirs", "unalias", "enable"};
+  static const std::set<std::string_view> names = {
+      ":",    "true", "false", "echo",   "printf",  "test",  "[",     "[[",   "cd",   "pushd",   "popd",
+      "pwd",  "trap", "unset", "ulimit", "umask",   "alias", "shopt", "wait", "read", "mapfile", "hash",
+      "type", "kill", "let",   "set",    "getopts", "shift", "times", "jobs", "dirs", "unalias", "enable"};
   return names.contains(name) || is_declaration(name);
 }
 
@@ -142,7 +145,8 @@ class Evaluator {
         for (const Command& command : step.pipeline.commands) {
           if (command.kind == Command::Kind::simple && !command.words.empty()) {
             CommandLine line = expand(command.words, state);
-            if (!line.empty() && line.front().kind == CommandWord::Kind::text && line.front().text == "exec") line.erase(line.begin());
+            if (!line.empty() && line.front().kind == CommandWord::Kind::text && line.front().text == "exec")
+              line.erase(line.begin());
             if (!line.empty() && state.background.size() < max_ends) state.background.push_back(std::move(line));
           } else if (state.background.size() < max_ends) {
             state.background.push_back({CommandWord::not_known("a command in the background")});
@@ -305,7 +309,8 @@ class Evaluator {
     State once = state;
     if (truth == Truth::yes) {
       const Flow flow = statements_of(command.body, state);
-      if (flow == Flow::goes_on && state.positional != once.positional) state.positional = {CommandWord::not_known("\"$@\"")};
+      if (flow == Flow::goes_on && state.positional != once.positional)
+        state.positional = {CommandWord::not_known("\"$@\"")};
       return flow;
     }
     const Flow flow = maybe(command.body, state, once);
@@ -409,7 +414,8 @@ class Evaluator {
         }
       }
     }
-    if (const auto function = functions_.find(name); function != functions_.end()) return call(*function->second, line, state);
+    if (const auto function = functions_.find(name); function != functions_.end())
+      return call(*function->second, line, state);
     if (is_builtin(name)) {
       state.last = {{line, true}};
       return Flow::goes_on;
@@ -436,7 +442,8 @@ class Evaluator {
   Flow exec(const CommandLine& line, const State& scope, State& state) {
     std::size_t at = 1;
     State own = scope;
-    while (at < line.size() && line[at].kind == CommandWord::Kind::text && line[at].text.starts_with("-") && line[at].text != "-") {
+    while (at < line.size() && line[at].kind == CommandWord::Kind::text && line[at].text.starts_with("-") &&
+           line[at].text != "-") {
       if (line[at].text == "--") {
         ++at;
         break;
@@ -520,7 +527,8 @@ class Evaluator {
 
   static Flow set(const CommandLine& line, State& state) {
     std::size_t at = 1;
-    while (at < line.size() && line[at].kind == CommandWord::Kind::text && (line[at].text.starts_with("-") || line[at].text.starts_with("+"))) {
+    while (at < line.size() && line[at].kind == CommandWord::Kind::text &&
+           (line[at].text.starts_with("-") || line[at].text.starts_with("+"))) {
       const std::string& option = line[at++].text;
       if (option == "--") {
         state.positional.assign(line.begin() + static_cast<std::ptrdiff_t>(at), line.end());
@@ -549,7 +557,8 @@ class Evaluator {
   }
 
   static void change_folder(const CommandLine& line, State& state) {
-    const bool known = line.size() == 2 && line[1].kind == CommandWord::Kind::text && !line[1].text.starts_with("-") && line[0].text != "popd";
+    const bool known = line.size() == 2 && line[1].kind == CommandWord::Kind::text && !line[1].text.starts_with("-") &&
+                       line[0].text != "popd";
     if (!known) {
       state.context.folder.reset();
     } else if (line[1].text.starts_with("/")) {
@@ -564,7 +573,8 @@ class Evaluator {
     for (const Assignment& one : assignments) {
       CommandLine value = expand(one.values, state, !one.array);
       const bool lost = one.append || (!one.array && value.size() > 1) ||
-                        std::any_of(value.begin(), value.end(), [](const CommandWord& word) { return word.kind == CommandWord::Kind::unknown; });
+                        std::any_of(value.begin(), value.end(),
+                                    [](const CommandWord& word) { return word.kind == CommandWord::Kind::unknown; });
       if (!one.array && value.empty()) value.push_back(CommandWord::of(""));
       state.context.variables[one.name] = lost ? std::optional<CommandLine>() : value;
     }
@@ -620,13 +630,15 @@ class Evaluator {
   }
 
   /// `whole`: no splitting into fields, as in assignments and between quotes.
-  void expand_piece(const Piece& piece, const std::string& word, const State& state, bool whole, CommandLine& line) const {
+  void expand_piece(const Piece& piece, const std::string& word, const State& state, bool whole,
+                    CommandLine& line) const {
     if (piece.kind == Piece::Kind::other) {
       line.push_back(CommandWord::not_known(word.substr(0, 256)));
       return;
     }
     if (piece.kind == Piece::Kind::literal) {
-      const bool glob = !piece.quoted && !whole && piece.text.find_first_of("*?[") != std::string::npos && piece.text != "[" && piece.text != "[[";
+      const bool glob = !piece.quoted && !whole && piece.text.find_first_of("*?[") != std::string::npos &&
+                        piece.text != "[" && piece.text != "[[";
       const bool home = !piece.quoted && piece.text.starts_with("~");
       line.push_back(glob || home ? CommandWord::not_known(piece.text) : CommandWord::of(piece.text));
       return;
@@ -646,7 +658,8 @@ class Evaluator {
     }
     if (const auto number = to_number(name)) {
       line.push_back(nth(state.positional, *number, word));
-      if (line.back().kind == CommandWord::Kind::text && line.back().text.empty() && !piece.quoted && !whole) line.pop_back();
+      if (line.back().kind == CommandWord::Kind::text && line.back().text.empty() && !piece.quoted && !whole)
+        line.pop_back();
       return;
     }
     const bool array = name.ends_with("[@]") || name.ends_with("[*]");
@@ -750,7 +763,9 @@ class Evaluator {
       if (one.size() != 1) return Truth::maybe;
       line.push_back(std::move(one.front()));
     }
-    const auto text = [&](std::size_t i) { return i < line.size() && line[i].kind == CommandWord::Kind::text ? line[i].text : std::string(); };
+    const auto text = [&](std::size_t i) {
+      return i < line.size() && line[i].kind == CommandWord::Kind::text ? line[i].text : std::string();
+    };
     std::size_t from = 1, to = line.size();
     if (text(0) != "test") {
       if (to < 2 || (text(to - 1) != "]" && text(to - 1) != "]]")) return Truth::maybe;
@@ -761,7 +776,8 @@ class Evaluator {
       negated = !negated;
       ++from;
     }
-    const Truth truth = test(CommandLine(line.begin() + static_cast<std::ptrdiff_t>(from), line.begin() + static_cast<std::ptrdiff_t>(to)));
+    const Truth truth = test(
+        CommandLine(line.begin() + static_cast<std::ptrdiff_t>(from), line.begin() + static_cast<std::ptrdiff_t>(to)));
     return negated ? !truth : truth;
   }
 
@@ -830,7 +846,8 @@ class Evaluator {
     }
     for (const CommandLine& one : b.background) {
       if (result.background.size() > max_ends) break;
-      if (std::find(result.background.begin(), result.background.end(), one) == result.background.end()) result.background.push_back(one);
+      if (std::find(result.background.begin(), result.background.end(), one) == result.background.end())
+        result.background.push_back(one);
     }
     return result;
   }
@@ -853,7 +870,8 @@ class Evaluator {
 std::optional<std::string> ShellContext::variable(std::string_view name) const {
   const auto found = variables.find(name);
   if (found == variables.end()) return variables_lost ? std::nullopt : std::optional<std::string>("");
-  if (!found->second || found->second->size() != 1 || found->second->front().kind != CommandWord::Kind::text) return std::nullopt;
+  if (!found->second || found->second->size() != 1 || found->second->front().kind != CommandWord::Kind::text)
+    return std::nullopt;
   return found->second->front().text;
 }
 

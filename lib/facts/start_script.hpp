@@ -1,7 +1,7 @@
 // A start script read instead of run: which command does it end in, and do its arguments reach that command?
 //
-// Only what is certain without running anything is told. Conditions that depend on the run leave both ways open; a value
-// that comes from a command or from outside is unknown; whatever is not understood makes the answer unknown.
+// Only what is certain without running anything is told. Conditions that depend on the run leave both ways open; a
+// value that comes from a command or from outside is unknown; whatever is not understood makes the answer unknown.
 #pragma once
 
 #include <functional>
@@ -32,8 +32,8 @@ struct CommandWord {
 };
 using CommandLine = std::vector<CommandWord>;
 
-/// Variables as they are when a command runs; a value is nothing where it is not known. What is not in the map is not set
-/// by the image.
+/// Variables as they are when a command runs; a value is nothing where it is not known. What is not in the map is not
+/// set by the image.
 using ShellVariables = std::map<std::string, std::optional<CommandLine>, std::less<>>;
 
 /// What surrounds a command.
@@ -64,8 +64,8 @@ using EndsThere = std::function<bool(const CommandLine&, const ShellContext&)>;
 std::vector<ScriptEnd> read_start_script(std::string_view text, const std::string& self, const CommandLine& arguments,
                                          const ShellContext& context, const EndsThere& ends_there);
 
-/// The interpreter line of a script: "#!/usr/bin/env -S bash -e" → {"/usr/bin/env", "-S", "bash", "-e"}, split as far as
-/// env does it; the kernel itself knows one argument. Nothing where the text has no such line.
+/// The interpreter line of a script: "#!/usr/bin/env -S bash -e" → {"/usr/bin/env", "-S", "bash", "-e"}, split as far
+/// as env does it; the kernel itself knows one argument. Nothing where the text has no such line.
 std::optional<std::vector<std::string>> parse_shebang(std::string_view text);
 
 }  // namespace imgforge

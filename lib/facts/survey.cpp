@@ -29,7 +29,8 @@ std::string_view site_of(std::string_view folder, std::string_view name) {
 }
 
 bool in_site_packages(std::string_view path) {
-  return path.find("/site-packages/") != std::string_view::npos || path.find("/dist-packages/") != std::string_view::npos;
+  return path.find("/site-packages/") != std::string_view::npos ||
+         path.find("/dist-packages/") != std::string_view::npos;
 }
 
 }  // namespace

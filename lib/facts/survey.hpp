@@ -14,7 +14,7 @@ namespace imgforge {
 
 struct Survey {
   std::vector<Node> pythons;  // files and links called python, python3, python3.11, ... in bin folders and on PATH
-  std::map<std::string, std::vector<Node>> metadata;  // by site folder: METADATA, PKG-INFO, *.egg-info files
+  std::map<std::string, std::vector<Node>> metadata;    // by site folder: METADATA, PKG-INFO, *.egg-info files
   std::map<std::string, std::vector<Node>> path_files;  // by folder: *.pth
   SiteMachines machines;
   std::size_t metadata_count = 0;

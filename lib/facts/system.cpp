@@ -153,7 +153,8 @@ Fact<Libc> read_libc(ImageReader& reader) {
 bool may_write(const Node& folder, const User& user) {
   if (user.is_root()) return true;
   if (folder.uid == user.uid) return (folder.mode & 0300) == 0300;
-  const bool grouped = folder.gid == user.gid || std::find(user.groups.begin(), user.groups.end(), folder.gid) != user.groups.end();
+  const bool grouped =
+      folder.gid == user.gid || std::find(user.groups.begin(), user.groups.end(), folder.gid) != user.groups.end();
   return grouped ? (folder.mode & 030) == 030 : (folder.mode & 03) == 03;
 }
 

@@ -68,8 +68,8 @@ Fact<WorkerPython> read_worker_python(ImageReader& reader) {
     if (!command || !command->executable) continue;
     const auto index = interpreters.is_known() ? interpreter_of(reader, interpreters.value(), *command) : std::nullopt;
     if (!index) {
-      return Fact<WorkerPython>::unknown(
-          fmt::format("{} is {}, which is no Python interpreter that can be read", one.by, escape_for_display(command->found_at)));
+      return Fact<WorkerPython>::unknown(fmt::format("{} is {}, which is no Python interpreter that can be read",
+                                                     one.by, escape_for_display(command->found_at)));
     }
     const Lookup found = reader.root().lookup(command->canonical);
     if (found) evidence.push_back(reader.evidence(*found.node));
@@ -83,7 +83,8 @@ Fact<Distribution> read_beam(ImageReader& reader) {
   if (worker.is_unknown()) return Fact<Distribution>::unknown(worker.reason());
   if (worker.is_absent()) return Fact<Distribution>::absent(worker.evidence());
   const auto& distributions = reader.distributions();
-  if (!distributions.is_known()) return Fact<Distribution>::unknown("the Python distributions of the image are not known");
+  if (!distributions.is_known())
+    return Fact<Distribution>::unknown("the Python distributions of the image are not known");
   const Interpreter& interpreter = reader.interpreters().value()[worker->interpreter];
   const Distribution* beam = find_distribution(distributions.value(), interpreter, "apache-beam");
   if (beam == nullptr) return Fact<Distribution>::absent(interpreter.evidence);
@@ -101,7 +102,9 @@ Fact<Version> read_beam_version(ImageReader& reader) {
       if (const auto version = installed_beam(reader, name)) return Fact<Version>::known(*version);
     }
   }
-  if (beam.is_known()) return Fact<Version>::unknown(fmt::format("apache-beam's version \"{}\" is none", escape_for_display(beam->version_text)));
+  if (beam.is_known())
+    return Fact<Version>::unknown(
+        fmt::format("apache-beam's version \"{}\" is none", escape_for_display(beam->version_text)));
   if (beam.is_unknown()) return Fact<Version>::unknown(beam.reason());
   return boot;
 }

@@ -1,4 +1,6 @@
 // What the loader takes from an ELF file, and that broken files are told from good ones.
+#include "facts/elf.hpp"
+
 #include <elf.h>
 
 #include <catch2/catch.hpp>
@@ -6,7 +8,6 @@
 #include <fstream>
 #include <iterator>
 
-#include "facts/elf.hpp"
 #include "facts/small_elf.hpp"
 
 using namespace imgforge;
@@ -22,9 +23,11 @@ TEST_CASE("this very program reads as the loader reads it", "[elf]") {
   CHECK(elf->dynamic_readable);
   CHECK(elf->interpreter.find("/ld-") != std::string::npos);
   CHECK(std::find(elf->needed.begin(), elf->needed.end(), "libc.so.6") != elf->needed.end());
-  const auto libc = std::find_if(elf->version_needs.begin(), elf->version_needs.end(), [](const ElfNeed& need) { return need.library == "libc.so.6"; });
+  const auto libc = std::find_if(elf->version_needs.begin(), elf->version_needs.end(),
+                                 [](const ElfNeed& need) { return need.library == "libc.so.6"; });
   REQUIRE(libc != elf->version_needs.end());
-  CHECK(std::any_of(libc->versions.begin(), libc->versions.end(), [](const std::string& name) { return name.starts_with("GLIBC_2."); }));
+  CHECK(std::any_of(libc->versions.begin(), libc->versions.end(),
+                    [](const std::string& name) { return name.starts_with("GLIBC_2."); }));
 }
 
 TEST_CASE("a static program has neither interpreter nor dynamic part", "[elf]") {
@@ -37,7 +40,9 @@ TEST_CASE("a static program has neither interpreter nor dynamic part", "[elf]") 
 }
 
 TEST_CASE("needs and definitions of symbol versions", "[elf]") {
-  const auto user = read_elf(small_elf({.interpreter = "/lib64/ld-linux-x86-64.so.2", .needed = {"libc.so.6", "libm.so.6"}, .needs = {"GLIBC_2.2.5", "GLIBC_2.34"}}));
+  const auto user = read_elf(small_elf({.interpreter = "/lib64/ld-linux-x86-64.so.2",
+                                        .needed = {"libc.so.6", "libm.so.6"},
+                                        .needs = {"GLIBC_2.2.5", "GLIBC_2.34"}}));
   REQUIRE(user);
   CHECK(user->dynamic_readable);
   CHECK(user->interpreter == "/lib64/ld-linux-x86-64.so.2");
@@ -53,7 +58,9 @@ TEST_CASE("needs and definitions of symbol versions", "[elf]") {
 
 TEST_CASE("what is no ELF is nothing, what is cut is told to be", "[elf]") {
   CHECK_FALSE(read_elf(""));
-  CHECK_FALSE(read_elf("\x7f" "ELF"));
+  CHECK_FALSE(
+      read_elf("\x7f"
+               "ELF"));
   CHECK_FALSE(read_elf("<html><body>404 Not Found</body></html>" + std::string(100, ' ')));
   const std::string whole = small_elf({.interpreter = "/lib/ld.so", .needed = {"libc.so.6"}, .needs = {"GLIBC_2.34"}});
   for (std::size_t size = 0; size < whole.size(); ++size) {
@@ -64,7 +71,8 @@ TEST_CASE("what is no ELF is nothing, what is cut is told to be", "[elf]") {
 }
 
 TEST_CASE("any damaged byte leaves the reader inside of its bounds", "[elf]") {
-  const std::string whole = small_elf({.interpreter = "/lib/ld.so", .needed = {"libc.so.6"}, .needs = {"GLIBC_2.34"}, .defines = {"X_1"}});
+  const std::string whole =
+      small_elf({.interpreter = "/lib/ld.so", .needed = {"libc.so.6"}, .needs = {"GLIBC_2.34"}, .defines = {"X_1"}});
   for (std::size_t at = 0; at < whole.size(); ++at) {
     for (const char value : {'\x00', '\x7f', '\xff'}) {
       std::string bytes = whole;

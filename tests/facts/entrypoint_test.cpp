@@ -24,11 +24,16 @@ std::string shown(const Fact<Entrypoint>& fact) {
 }
 
 /// How an image with these scripts, by path, ends for an entrypoint.
-std::string ends(const Words& entrypoint, const std::vector<std::pair<std::string, std::string>>& scripts = {}, const Words& cmd = {}) {
+std::string ends(const Words& entrypoint, const std::vector<std::pair<std::string, std::string>>& scripts = {},
+                 const Words& cmd = {}) {
   FakeImage image = healthy_worker();
-  Files files = {file("usr/bin/tini", small_elf({}), 0755), file("usr/bin/dumb-init", small_elf({}), 0755), file("usr/bin/catatonit", small_elf({}), 0755),
-                 file("usr/bin/numactl", small_elf({}), 0755), file("opt/conda/bin/conda", "#!/opt/conda/bin/python\n", 0755),
-                 file("opt/google/dataflow/python_template_launcher", small_elf({}), 0755), soft_link("usr/bin/worker", "/opt/apache/beam/boot"),
+  Files files = {file("usr/bin/tini", small_elf({}), 0755),
+                 file("usr/bin/dumb-init", small_elf({}), 0755),
+                 file("usr/bin/catatonit", small_elf({}), 0755),
+                 file("usr/bin/numactl", small_elf({}), 0755),
+                 file("opt/conda/bin/conda", "#!/opt/conda/bin/python\n", 0755),
+                 file("opt/google/dataflow/python_template_launcher", small_elf({}), 0755),
+                 soft_link("usr/bin/worker", "/opt/apache/beam/boot"),
                  file("app/no-x.sh", "#!/bin/sh\nexec /opt/apache/beam/boot \"$@\"\n", 0644)};
   for (const auto& [path, text] : scripts) files.push_back(file(path, text, 0755));
   image.layer(files);
@@ -54,7 +59,8 @@ TEST_CASE("healthy entrypoints", "[entrypoint]") {
   CHECK(ends({"/usr/bin/env", "-u", "X", "A=b", boot}) == "boot");
   CHECK(ends({"env", "-S", "A=b " + boot}) == "boot");
   CHECK(ends({"/opt/conda/bin/conda", "run", "--no-capture-output", "-n", "worker", boot}) == "boot");
-  CHECK(ends({"tini", "--", "/app/start.sh"}, {{"app/start.sh", "#!/usr/bin/env bash\nset -euo pipefail\nexec " + boot + " \"$@\"\n"}}) == "boot");
+  CHECK(ends({"tini", "--", "/app/start.sh"},
+             {{"app/start.sh", "#!/usr/bin/env bash\nset -euo pipefail\nexec " + boot + " \"$@\"\n"}}) == "boot");
   CHECK(ends({"bash", "/app/no-x.sh"}) == "boot");
   CHECK(ends({"/bin/bash", "-lc", "exec " + boot + " \"$@\"", "--"}) == "boot");
 }
@@ -64,13 +70,15 @@ TEST_CASE("scripts that run scripts and hand over", "[entrypoint]") {
   CHECK(ends({"/opt/nvidia/entrypoint.sh", boot}, {{"opt/nvidia/entrypoint.sh", hand_over}}) == "boot");
   CHECK(ends({"/opt/nvidia/entrypoint.sh"}, {{"opt/nvidia/entrypoint.sh", hand_over}}, {boot}) ==
         "other: \"$@\" runs the runtime's arguments as a command, boot in Cmd only");
-  CHECK(ends({"/a.sh"}, {{"a.sh", "#!/bin/sh\n./b.sh \"$@\"\n"}, {"b.sh", "#!/bin/sh\nexec " + boot + " \"$@\"\n"}}) == "boot");
-  CHECK(ends({"/a.sh"}, {{"a.sh", "#!/bin/sh\n/b.sh\n"}, {"b.sh", "#!/bin/sh\nexec " + boot + " \"$@\"\n"}}) == "boot, arguments dropped");
+  CHECK(ends({"/a.sh"}, {{"a.sh", "#!/bin/sh\n./b.sh \"$@\"\n"}, {"b.sh", "#!/bin/sh\nexec " + boot + " \"$@\"\n"}}) ==
+        "boot");
+  CHECK(ends({"/a.sh"}, {{"a.sh", "#!/bin/sh\n/b.sh\n"}, {"b.sh", "#!/bin/sh\nexec " + boot + " \"$@\"\n"}}) ==
+        "boot, arguments dropped");
   CHECK(ends({"/a.sh"}, {{"a.sh", "#!/bin/sh\nexport PATH=/opt/apache/beam:$PATH\nexec boot \"$@\"\n"}}) == "boot");
 }
 
 TEST_CASE("arguments that do not reach boot", "[entrypoint]") {
-  CHECK(ends({"/bin/sh", "-c", boot}) == "boot, arguments dropped");  // the shell form
+  CHECK(ends({"/bin/sh", "-c", boot}) == "boot, arguments dropped");              // the shell form
   CHECK(ends({"/bin/sh", "-c", boot + " \"$@\""}) == "boot, arguments dropped");  // the first of them is $0 there
   CHECK(ends({"/a.sh"}, {{"a.sh", "#!/bin/sh\n" + boot + "\n"}}) == "boot, arguments dropped");
 }
@@ -80,22 +88,31 @@ TEST_CASE("entrypoints that are not boot", "[entrypoint]") {
   CHECK(ends({}, {}, {boot}) == "other: , boot in Cmd only");
   CHECK(ends({"/bin/bash"}) == "other: /bin/bash is a shell that takes the runtime's arguments for a script");
   CHECK(ends({"python", "-m", "pipeline"}) == "other: python");
-  CHECK(ends({"/opt/google/dataflow/python_template_launcher"}) == "launcher: /opt/google/dataflow/python_template_launcher");
+  CHECK(ends({"/opt/google/dataflow/python_template_launcher"}) ==
+        "launcher: /opt/google/dataflow/python_template_launcher");
   CHECK(ends({"/nothing"}) == "missing: /nothing is not in the image");
   CHECK(ends({"tini", "--"}) == "other: \"$@\" runs the runtime's arguments as a command");
   CHECK(ends({"/app/no-x.sh"}) == "other: /app/no-x.sh is not executable");
-  CHECK(ends({"/a.sh"}, {{"a.sh", "exec " + boot + " \"$@\"\n"}}) == "other: /a.sh is neither a program nor a script with a #! line");
-  CHECK(ends({"/a.sh"}, {{"a.sh", "#!/bin/sh\r\nexec " + boot + " \"$@\"\r\n"}}) == "missing: /bin/sh\r is the interpreter of /a.sh and not in the image");
-  CHECK(ends({"/a.sh"}, {{"a.sh", "#!/bin/zsh\nexec " + boot + " \"$@\"\n"}}) == "missing: /bin/zsh is the interpreter of /a.sh and not in the image");
-  CHECK(ends({"/a.sh"}, {{"a.sh", "#!/bin/sh\nexec /b.sh \"$@\"\n"}, {"b.sh", "#!/bin/sh\nexec /a.sh \"$@\"\n"}}) == "other: /a.sh runs itself in a circle");
+  CHECK(ends({"/a.sh"}, {{"a.sh", "exec " + boot + " \"$@\"\n"}}) ==
+        "other: /a.sh is neither a program nor a script with a #! line");
+  CHECK(ends({"/a.sh"}, {{"a.sh", "#!/bin/sh\r\nexec " + boot + " \"$@\"\r\n"}}) ==
+        "missing: /bin/sh\r is the interpreter of /a.sh and not in the image");
+  CHECK(ends({"/a.sh"}, {{"a.sh", "#!/bin/zsh\nexec " + boot + " \"$@\"\n"}}) ==
+        "missing: /bin/zsh is the interpreter of /a.sh and not in the image");
+  CHECK(ends({"/a.sh"}, {{"a.sh", "#!/bin/sh\nexec /b.sh \"$@\"\n"}, {"b.sh", "#!/bin/sh\nexec /a.sh \"$@\"\n"}}) ==
+        "other: /a.sh runs itself in a circle");
 }
 
 TEST_CASE("what cannot be followed is unknown", "[entrypoint]") {
-  CHECK(ends({"numactl", "--interleave=all", boot}) == "unknown: whether numactl runs the boot that it is given cannot be told");
-  CHECK(ends({"/a.sh"}, {{"a.sh", "#!/bin/sh\nexec $(cat /which) \"$@\"\n"}}) == "unknown: the entrypoint runs $(cat /which), which only the run tells");
-  CHECK(ends({"/a.sh"}, {{"a.sh", "#!/bin/sh\nif [ -n \"$DEBUG\" ]; then exec bash; fi\nexec " + boot + " \"$@\"\n"}}) ==
-        "unknown: how /a.sh ends depends on conditions that only the run tells");
-  CHECK(ends({"/a.sh"}, {{"a.sh", "#!/bin/sh\nexec " + boot + " \"$1\" \"$2\"\n"}}) == "unknown: whether the arguments reach /opt/apache/beam/boot only the run tells");
+  CHECK(ends({"numactl", "--interleave=all", boot}) ==
+        "unknown: whether numactl runs the boot that it is given cannot be told");
+  CHECK(ends({"/a.sh"}, {{"a.sh", "#!/bin/sh\nexec $(cat /which) \"$@\"\n"}}) ==
+        "unknown: the entrypoint runs $(cat /which), which only the run tells");
+  CHECK(
+      ends({"/a.sh"}, {{"a.sh", "#!/bin/sh\nif [ -n \"$DEBUG\" ]; then exec bash; fi\nexec " + boot + " \"$@\"\n"}}) ==
+      "unknown: how /a.sh ends depends on conditions that only the run tells");
+  CHECK(ends({"/a.sh"}, {{"a.sh", "#!/bin/sh\nexec " + boot + " \"$1\" \"$2\"\n"}}) ==
+        "unknown: whether the arguments reach /opt/apache/beam/boot only the run tells");
   CHECK(ends({"/a.sh"}, {{"a.sh", "#!/bin/sh\nif\n"}}).starts_with("unknown: /a.sh cannot be followed: line"));
 }
 

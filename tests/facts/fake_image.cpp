@@ -82,10 +82,14 @@ FakeImage& FakeImage::env(const std::string& name, const std::string& value) {
   return *this;
 }
 
-std::unique_ptr<ByteReader> FakeImage::open_layer(std::size_t index) const { return std::make_unique<TextReader>(tars_.at(index)); }
+std::unique_ptr<ByteReader> FakeImage::open_layer(std::size_t index) const {
+  return std::make_unique<TextReader>(tars_.at(index));
+}
 
 FactsOf::FactsOf(const FakeImage& image)
-    : knowledge(Knowledge::embedded()), root(image, paths_named_by(image.config())), facts(facts_from_image(image, root, knowledge)) {}
+    : knowledge(Knowledge::embedded()),
+      root(image, paths_named_by(image.config())),
+      facts(facts_from_image(image, root, knowledge)) {}
 
 Files operator+(Files a, const Files& b) {
   a.insert(a.end(), b.begin(), b.end());
@@ -93,35 +97,43 @@ Files operator+(Files a, const Files& b) {
 }
 
 std::string python_program(const std::string& text, unsigned machine) {
-  return small_elf({.machine = machine, .interpreter = "/lib64/ld-linux-x86-64.so.2", .needed = {"libc.so.6"}, .text = text});
+  return small_elf(
+      {.machine = machine, .interpreter = "/lib64/ld-linux-x86-64.so.2", .needed = {"libc.so.6"}, .text = text});
 }
 
 Files python_files(const std::string& prefix, const std::string& version, bool venv, bool patchlevel) {
   const std::string minor = version.substr(0, version.find('.', 2));
   const std::string name = "python" + minor;
-  Files files = {file(prefix + "/bin/" + name, python_program(), 0755), soft_link(prefix + "/bin/python3", name), soft_link(prefix + "/bin/python", "python3"),
-                 file(prefix + "/lib/" + name + "/os.py"), folder(prefix + "/lib/" + name + "/site-packages")};
+  Files files = {file(prefix + "/bin/" + name, python_program(), 0755), soft_link(prefix + "/bin/python3", name),
+                 soft_link(prefix + "/bin/python", "python3"), file(prefix + "/lib/" + name + "/os.py"),
+                 folder(prefix + "/lib/" + name + "/site-packages")};
   if (venv) {
-    files = files + Files{file(prefix + "/lib/" + name + "/venv/__init__.py"), file(prefix + "/lib/" + name + "/ensurepip/__init__.py"),
+    files = files + Files{file(prefix + "/lib/" + name + "/venv/__init__.py"),
+                          file(prefix + "/lib/" + name + "/ensurepip/__init__.py"),
                           file(prefix + "/lib/" + name + "/ensurepip/_bundled/pip-24.0-py3-none-any.whl")};
   }
-  if (patchlevel) files.push_back(file(prefix + "/include/" + name + "/patchlevel.h", "#define PY_VERSION              \"" + version + "\"\n"));
+  if (patchlevel)
+    files.push_back(
+        file(prefix + "/include/" + name + "/patchlevel.h", "#define PY_VERSION              \"" + version + "\"\n"));
   return files;
 }
 
-Files distribution_files(const std::string& site, const std::string& name, const std::string& version, const std::string& more) {
+Files distribution_files(const std::string& site, const std::string& name, const std::string& version,
+                         const std::string& more) {
   const std::string info = site + "/" + name + "-" + version + ".dist-info";
-  return {file(info + "/METADATA", "Metadata-Version: 2.1\nName: " + name + "\nVersion: " + version + "\n" + more + "\ndescription\n"),
+  return {file(info + "/METADATA",
+               "Metadata-Version: 2.1\nName: " + name + "\nVersion: " + version + "\n" + more + "\ndescription\n"),
           file(info + "/INSTALLER", "pip\n")};
 }
 
 Files boot_files(const std::string& version) {
   const std::string inner = "apache_beam-" + version;
-  return {file("opt/apache/beam/boot", small_elf({}), 0755),
-          file("opt/apache/beam/tars/apache-beam.tar.gz",
-               tar_of({file(inner + "/setup.py", "x"), file(inner + "/a/PKG-INFO", "Name: other\nVersion: 9\n"),
-                       file(inner + "/PKG-INFO", "Metadata-Version: 2.1\nName: apache-beam\nVersion: " + version + "\n\n")},
-                      true))};
+  return {
+      file("opt/apache/beam/boot", small_elf({}), 0755),
+      file("opt/apache/beam/tars/apache-beam.tar.gz",
+           tar_of({file(inner + "/setup.py", "x"), file(inner + "/a/PKG-INFO", "Name: other\nVersion: 9\n"),
+                   file(inner + "/PKG-INFO", "Metadata-Version: 2.1\nName: apache-beam\nVersion: " + version + "\n\n")},
+                  true))};
 }
 
 Files debian_files() {
@@ -135,14 +147,17 @@ Files debian_files() {
           file("usr/bin/env", small_elf({}), 0755),
           file("etc/passwd", "root:x:0:0:root:/root:/bin/sh\nworker:x:1000:1000::/home/worker:/bin/sh\n"),
           file("etc/group", "root:x:0:\nworker:x:1000:\n"),
-          file("usr/lib/x86_64-linux-gnu/libc.so.6", small_elf({.soname = "libc.so.6", .defines = {"GLIBC_2.2.5", "GLIBC_2.34", "GLIBC_2.36", "GLIBC_PRIVATE"}}))};
+          file("usr/lib/x86_64-linux-gnu/libc.so.6",
+               small_elf(
+                   {.soname = "libc.so.6", .defines = {"GLIBC_2.2.5", "GLIBC_2.34", "GLIBC_2.36", "GLIBC_PRIVATE"}}))};
 }
 
 FakeImage healthy_worker(const std::string& beam) {
   FakeImage image;
   image.layer(debian_files()).layer(python_files("usr/local", "3.11.9"));
   image.layer(distribution_files("usr/local/lib/python3.11/site-packages", "pip", "24.0") +
-              distribution_files("usr/local/lib/python3.11/site-packages", "apache-beam", beam, "Requires-Dist: numpy<2.3\nRequires-Python: >=3.9\n"));
+              distribution_files("usr/local/lib/python3.11/site-packages", "apache-beam", beam,
+                                 "Requires-Dist: numpy<2.3\nRequires-Python: >=3.9\n"));
   image.layer(boot_files(beam));
   image.image_config.entrypoint = {"/opt/apache/beam/boot"};
   image.env("PATH", "/usr/local/bin:/usr/bin:/bin");

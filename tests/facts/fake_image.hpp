@@ -16,16 +16,20 @@
 namespace imgforge::test {
 
 struct File {
-  std::string path;     // relative; a folder where it ends in '/'
+  std::string path;  // relative; a folder where it ends in '/'
   std::string content;
   std::uint32_t mode = 0644;
-  std::string link;     // the target of a symbolic link
+  std::string link;  // the target of a symbolic link
   std::uint32_t uid = 0;
   std::uint32_t gid = 0;
 };
 
-inline File file(std::string path, std::string content = {}, std::uint32_t mode = 0644) { return {std::move(path), std::move(content), mode, {}, 0, 0}; }
-inline File soft_link(std::string path, std::string target) { return {std::move(path), {}, 0777, std::move(target), 0, 0}; }
+inline File file(std::string path, std::string content = {}, std::uint32_t mode = 0644) {
+  return {std::move(path), std::move(content), mode, {}, 0, 0};
+}
+inline File soft_link(std::string path, std::string target) {
+  return {std::move(path), {}, 0777, std::move(target), 0, 0};
+}
 inline File folder(std::string path, std::uint32_t mode = 0755, std::uint32_t uid = 0, std::uint32_t gid = 0) {
   return {std::move(path) + "/", {}, mode, {}, uid, gid};
 }
@@ -71,7 +75,8 @@ struct FactsOf {
 std::string python_program(const std::string& text = {}, unsigned machine = 62);
 /// An interpreter with its library: bin/pythonX.Y, links python3 and python, venv and ensurepip.
 Files python_files(const std::string& prefix, const std::string& version, bool venv = true, bool patchlevel = true);
-Files distribution_files(const std::string& site, const std::string& name, const std::string& version, const std::string& more = {});
+Files distribution_files(const std::string& site, const std::string& name, const std::string& version,
+                         const std::string& more = {});
 Files boot_files(const std::string& version);
 Files debian_files();
 Files operator+(Files a, const Files& b);

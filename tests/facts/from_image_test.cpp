@@ -90,19 +90,22 @@ TEST_CASE("boot as a link, a dangling link, a circle, a folder", "[image][boot]"
     image.layer(files);
     return FactsOf(image)->boot();
   };
-  const auto linked = boot_of({soft_link("opt/apache/beam/boot", "../../../usr/lib/boot"), file("usr/lib/boot", small_elf({}), 0755)});
+  const auto linked =
+      boot_of({soft_link("opt/apache/beam/boot", "../../../usr/lib/boot"), file("usr/lib/boot", small_elf({}), 0755)});
   CHECK(linked->path == "/usr/lib/boot");
   CHECK(linked->executable);
   CHECK(linked.evidence().size() == 2);
   CHECK(boot_of({soft_link("opt/apache/beam/boot", "nothing")})->broken_link == "/opt/apache/beam/nothing");
-  CHECK(boot_of({soft_link("opt/apache/beam/boot", "/a"), soft_link("a", "/opt/apache/beam/boot")})->broken_link == "a circle of links");
+  CHECK(boot_of({soft_link("opt/apache/beam/boot", "/a"), soft_link("a", "/opt/apache/beam/boot")})->broken_link ==
+        "a circle of links");
   CHECK_FALSE(boot_of({folder("opt/apache/beam/boot")})->regular);
   CHECK_FALSE(boot_of({file("opt/apache/beam/boot", "<html>404</html>", 0755)})->elf);
   CHECK_FALSE(boot_of({file("opt/apache/beam/boot", small_elf({}), 0644)})->executable);
 }
 
 TEST_CASE("a dynamic boot and what the image's libc defines", "[image][boot]") {
-  const std::string boot = small_elf({.interpreter = "/lib64/ld-linux-x86-64.so.2", .needed = {"libc.so.6"}, .needs = {"GLIBC_2.2.5", "GLIBC_2.38"}});
+  const std::string boot = small_elf(
+      {.interpreter = "/lib64/ld-linux-x86-64.so.2", .needed = {"libc.so.6"}, .needs = {"GLIBC_2.2.5", "GLIBC_2.38"}});
   FakeImage image;
   image.layer(debian_files() + Files{file("opt/apache/beam/boot", boot, 0755)});
   const FactsOf without_loader(image);
@@ -127,10 +130,12 @@ TEST_CASE("musl is told from glibc", "[image][libc]") {
 
 TEST_CASE("a venv is an interpreter of its own", "[image][python]") {
   FakeImage image = healthy_worker();
-  image.layer(Files{file("opt/venv/pyvenv.cfg", "home = /usr/local/bin\ninclude-system-site-packages = false\nversion = 3.11.8\n"),
-                    soft_link("opt/venv/bin/python", "/usr/local/bin/python3.11"), soft_link("opt/venv/bin/python3", "python"),
-                    soft_link("usr/bin/venv-python", "/opt/venv/bin/python"), soft_link("opt/link-bin", "/opt/venv/bin")} +
-              distribution_files("opt/venv/lib/python3.11/site-packages", "numpy", "2.0.1"));
+  image.layer(
+      Files{file("opt/venv/pyvenv.cfg",
+                 "home = /usr/local/bin\ninclude-system-site-packages = false\nversion = 3.11.8\n"),
+            soft_link("opt/venv/bin/python", "/usr/local/bin/python3.11"), soft_link("opt/venv/bin/python3", "python"),
+            soft_link("usr/bin/venv-python", "/opt/venv/bin/python"), soft_link("opt/link-bin", "/opt/venv/bin")} +
+      distribution_files("opt/venv/lib/python3.11/site-packages", "numpy", "2.0.1"));
   image.image_config.env.clear();
   image.env("PATH", "/opt/link-bin:/usr/local/bin:/usr/bin");
   const FactsOf facts(image);
@@ -153,30 +158,36 @@ TEST_CASE("a venv is an interpreter of its own", "[image][python]") {
 TEST_CASE("a link from elsewhere into a venv starts its base", "[image][python]") {
   FakeImage image = healthy_worker();
   image.layer({file("opt/venv/pyvenv.cfg", "home = /usr/local/bin\ninclude-system-site-packages = true\n"),
-               soft_link("opt/venv/bin/python3", "/usr/local/bin/python3.11"), folder("opt/venv/lib/python3.11/site-packages"),
-               soft_link("usr/local/sbin/python", "/opt/venv/bin/python3")});
+               soft_link("opt/venv/bin/python3", "/usr/local/bin/python3.11"),
+               folder("opt/venv/lib/python3.11/site-packages"),
+               soft_link("usr/local/sbin/python", "/opt/venv/bin/python3"),
+               folder("root/.local/lib/python3.11/site-packages")});
   image.image_config.env.clear();
   image.env("PATH", "/usr/local/sbin:/usr/bin");
   CHECK(worker(image) == "python: /usr/local/bin/python3.11");
   const FactsOf facts(image);
   const Interpreter& venv = facts->interpreters()->back();
-  CHECK(venv.site_packages == std::vector<std::string>{"/opt/venv/lib/python3.11/site-packages", site});
+  CHECK(venv.site_packages == std::vector<std::string>{"/opt/venv/lib/python3.11/site-packages",
+                                                       "/root/.local/lib/python3.11/site-packages", site});
 }
 
 TEST_CASE("Debian's Python: dist-packages, PEP 668, pip's wheel in a package of its own", "[image][python]") {
   FakeImage image;
   image.layer(debian_files());
-  image.layer(Files{file("usr/bin/python3.11", python_program(), 0755), soft_link("usr/bin/python3", "python3.11"), file("usr/lib/python3.11/os.py"),
-                    file("usr/lib/python3.11/venv/__init__.py"), file("usr/lib/python3.11/ensurepip/__init__.py"), file("usr/lib/python3.11/EXTERNALLY-MANAGED"),
+  image.layer(Files{file("usr/bin/python3.11", python_program(), 0755), soft_link("usr/bin/python3", "python3.11"),
+                    file("usr/lib/python3.11/os.py"), file("usr/lib/python3.11/venv/__init__.py"),
+                    file("usr/lib/python3.11/ensurepip/__init__.py"), file("usr/lib/python3.11/EXTERNALLY-MANAGED"),
                     folder("usr/local/lib/python3.11/dist-packages"),
-                    file("var/lib/dpkg/status", "Package: libpython3.11-minimal\nStatus: install ok installed\nVersion: 3.11.2-6+deb12u3\n\n"
-                                                "Package: libc6\nStatus: install ok installed\nVersion: 2.36-9+deb12u7\n")} +
+                    file("var/lib/dpkg/status",
+                         "Package: libpython3.11-minimal\nStatus: install ok installed\nVersion: 3.11.2-6+deb12u3\n\n"
+                         "Package: libc6\nStatus: install ok installed\nVersion: 2.36-9+deb12u7\n")} +
               distribution_files("usr/lib/python3/dist-packages", "pip", "23.0.1"));
   const FactsOf facts(image);
   const Interpreter& python = facts->interpreters()->front();
   CHECK(python.version->to_string() == "3.11.2");
   CHECK(python.evidence.back().path == "/var/lib/dpkg/status");
-  CHECK(python.site_packages == std::vector<std::string>{"/usr/local/lib/python3.11/dist-packages", "/usr/lib/python3/dist-packages"});
+  CHECK(python.site_packages ==
+        std::vector<std::string>{"/usr/local/lib/python3.11/dist-packages", "/usr/lib/python3/dist-packages"});
   CHECK(python.externally_managed);
   CHECK(python.has_venv);
   CHECK_FALSE(python.has_ensurepip);  // no wheel anywhere
@@ -203,7 +214,8 @@ TEST_CASE("conda: the environment is one, the package cache is none", "[image][p
 TEST_CASE("uv's standalone build, found through a link on PATH", "[image][python]") {
   FakeImage image;
   const std::string prefix = "root/.local/share/uv/python/cpython-3.12.4-linux-x86_64-gnu";
-  image.layer(python_files(prefix, "3.12.4", true, false) + Files{soft_link("usr/local/bin/python3", "/" + prefix + "/bin/python3.12")});
+  image.layer(python_files(prefix, "3.12.4", true, false) +
+              Files{soft_link("usr/local/bin/python3", "/" + prefix + "/bin/python3.12")});
   const FactsOf facts(image);
   REQUIRE(facts->interpreters()->size() == 1);
   const Interpreter& python = facts->interpreters()->front();
@@ -222,8 +234,8 @@ TEST_CASE("what proves an exact version, and what does not", "[image][python]") 
     const auto version = FactsOf(image)->interpreters()->front().version;
     return version ? version->to_string() : "none";
   };
-  CHECK(version_with("", "3.11.7") == "3.11.7");       // the official images' variable
-  CHECK(version_with("", "3.12.1") == "none");         // of another minor: left over from another stage
+  CHECK(version_with("", "3.11.7") == "3.11.7");  // the official images' variable
+  CHECK(version_with("", "3.12.1") == "none");    // of another minor: left over from another stage
   CHECK(version_with("Python 3.11.5", "") == "3.11.5");
   CHECK(version_with(std::string("3.11.5\0x\0003.11.6", 15), "") == "none");  // two of them: which one is it?
   CHECK(version_with("pip 3.11.5", "") == "none");
@@ -232,8 +244,9 @@ TEST_CASE("what proves an exact version, and what does not", "[image][python]") 
 
 TEST_CASE("shims, configs and dangling links are no interpreters", "[image][python]") {
   FakeImage image;
-  image.layer({file("root/.pyenv/shims/python", "#!/usr/bin/env bash\nexec pyenv exec python\n", 0755), file("usr/bin/python3.11-config", "x", 0755),
-               soft_link("usr/bin/python3", "python3.11"), file("opt/pypy/bin/pypy3", python_program(), 0755), soft_link("usr/bin/python", "/opt/pypy/bin/pypy3")});
+  image.layer({file("root/.pyenv/shims/python", "#!/usr/bin/env bash\nexec pyenv exec python\n", 0755),
+               file("usr/bin/python3.11-config", "x", 0755), soft_link("usr/bin/python3", "python3.11"),
+               file("opt/pypy/bin/pypy3", python_program(), 0755), soft_link("usr/bin/python", "/opt/pypy/bin/pypy3")});
   image.env("PATH", "/root/.pyenv/shims:/usr/bin");
   const FactsOf facts(image);
   CHECK(facts->interpreters().is_absent());
@@ -244,13 +257,16 @@ TEST_CASE("shims, configs and dangling links are no interpreters", "[image][pyth
 TEST_CASE("folders that PYTHONPATH, the user's site and .pth files add", "[image][python]") {
   FakeImage image = healthy_worker();
   image.layer({folder("opt/lib"), folder("opt/editable"), folder("root/.local/lib/python3.11/site-packages"),
-               file(site.substr(1) + "/extra.pth", "# comment\nimport sys; sys.path.append('/evil')\n/opt/editable\n../../..\nmissing\n"),
+               file(site.substr(1) + "/extra.pth",
+                    "# comment\nimport sys; sys.path.append('/evil')\n/opt/editable\n../../..\nmissing\n"),
                file("opt/lib/ignored.pth", "/root\n")});
   image.env("PYTHONPATH", "/opt/lib:/missing:");
   CHECK(FactsOf(image)->interpreters()->front().site_packages ==
-        std::vector<std::string>{"/opt/lib", "/root/.local/lib/python3.11/site-packages", site, "/opt/editable", "/usr/local"});
+        std::vector<std::string>{"/opt/lib", "/root/.local/lib/python3.11/site-packages", site, "/opt/editable",
+                                 "/usr/local"});
   image.env("PYTHONNOUSERSITE", "1");
-  CHECK(FactsOf(image)->interpreters()->front().site_packages == std::vector<std::string>{"/opt/lib", site, "/opt/editable", "/usr/local"});
+  CHECK(FactsOf(image)->interpreters()->front().site_packages ==
+        std::vector<std::string>{"/opt/lib", site, "/opt/editable", "/usr/local"});
 }
 
 TEST_CASE("eggs and linked metadata are distributions, the remains of pip are none", "[image][python]") {
@@ -258,14 +274,18 @@ TEST_CASE("eggs and linked metadata are distributions, the remains of pip are no
   const std::string in_site = site.substr(1);
   image.layer({file(in_site + "/old_style-1.0-py3.11.egg-info", "Name: Old.Style\nVersion: 1.0\n"),
                file(in_site + "/folder-2.0.egg-info/PKG-INFO", "Name: folder\nVersion: 2.0\n"),
-               file("cache/METADATA", "Name: linked\nVersion: 3.0\n"), soft_link(in_site + "/linked-3.0.dist-info/METADATA", "/cache/METADATA"),
+               file("cache/METADATA", "Name: linked\nVersion: 3.0\n"),
+               soft_link(in_site + "/linked-3.0.dist-info/METADATA", "/cache/METADATA"),
                file(in_site + "/~umpy-1.0.dist-info/METADATA", "Name: numpy\nVersion: 1.0\n"),
-               file(in_site + "/broken-1.0.dist-info/METADATA", "nothing"), file(in_site + "/odd-1.0.dist-info/METADATA", "Name: odd\nVersion: not a version\n")});
+               file(in_site + "/broken-1.0.dist-info/METADATA", "nothing"),
+               file(in_site + "/odd-1.0.dist-info/METADATA", "Name: odd\nVersion: not a version\n")});
   const FactsOf facts(image);
   std::vector<std::string> names;
-  for (const Distribution& one : facts->distributions().value()) names.push_back(one.name + " " + (one.version ? one.version->to_string() : "none"));
+  for (const Distribution& one : facts->distributions().value())
+    names.push_back(one.name + " " + (one.version ? one.version->to_string() : "none"));
   std::sort(names.begin(), names.end());
-  CHECK(names == std::vector<std::string>{"apache-beam 2.66.0", "folder 2.0", "linked 3.0", "odd none", "old-style 1.0", "pip 24.0"});
+  CHECK(names == std::vector<std::string>{"apache-beam 2.66.0", "folder 2.0", "linked 3.0", "odd none", "old-style 1.0",
+                                          "pip 24.0"});
 }
 
 TEST_CASE("the nearest folder's distribution is the one that counts", "[image][python]") {
@@ -279,7 +299,8 @@ TEST_CASE("the nearest folder's distribution is the one that counts", "[image][p
 }
 
 TEST_CASE("the interpreter that each release's boot starts", "[image][worker]") {
-  const auto with = [](const std::string& beam, const Files& more, const std::vector<std::pair<std::string, std::string>>& variables = {}) {
+  const auto with = [](const std::string& beam, const Files& more,
+                       const std::vector<std::pair<std::string, std::string>>& variables = {}) {
     FakeImage image;
     image.layer(debian_files() + boot_files(beam));
     Files files = python_files("usr/local", "3.11.9");
@@ -295,15 +316,18 @@ TEST_CASE("the interpreter that each release's boot starts", "[image][worker]") 
   CHECK(with("2.66.0", {}, {{"RUN_PYTHON_SDK_IN_DEFAULT_ENVIRONMENT", "1"}}) == "absent");
   CHECK(with("2.66.0", {}, {{"RUN_PYTHON_SDK_IN_DEFAULT_ENVIRONMENT", ""}}) == "python3: " + path);
   CHECK(with("2.48.0", {soft_link("usr/local/bin/python", "python3")}) == "python: " + path);
-  CHECK(with("2.66.0", {soft_link("usr/local/bin/python", "gone")}) == "python3: " + path);  // a dangling one does not run
+  CHECK(with("2.66.0", {soft_link("usr/local/bin/python", "gone")}) ==
+        "python3: " + path);  // a dangling one does not run
   CHECK(with("2.66.0", {}, {{"PYTHON_PATH", "/usr/local/bin/python3"}}) == "PYTHON_PATH: " + path);
   CHECK(with("2.66.0", {}, {{"PYTHON_PATH", "/app:/lib"}}) == "absent");
-  CHECK(with("2.50.0", {soft_link("usr/local/bin/python", "python3")}, {{"PYTHON_PATH", "/app:/lib"}}) == "python: " + path);  // not read yet
+  CHECK(with("2.50.0", {soft_link("usr/local/bin/python", "python3")}, {{"PYTHON_PATH", "/app:/lib"}}) ==
+        "python: " + path);  // not read yet
 }
 
 TEST_CASE("users and the folders that they can write", "[image][user]") {
   FakeImage image = healthy_worker("2.73.0");
-  image.layer({folder("srv/own", 0755, 1000, 1000), folder("srv/shared", 0775, 0, 1000), folder("srv/root"), file("srv/file")});
+  image.layer(
+      {folder("srv/own", 0755, 1000, 1000), folder("srv/shared", 0775, 0, 1000), folder("srv/root"), file("srv/file")});
   const auto writable = [&](const std::string& user, const std::string& workdir) {
     FakeImage one = image;
     one.image_config.user = user;
@@ -326,7 +350,8 @@ TEST_CASE("users and the folders that they can write", "[image][user]") {
 
 TEST_CASE("machines of compiled files in site-packages", "[image]") {
   FakeImage image = healthy_worker();
-  image.layer({file(site.substr(1) + "/a/x.so", small_elf({.machine = 183})), file(site.substr(1) + "/a/y.so", small_elf({})), file("usr/lib/z.so", small_elf({.machine = 183}))});
+  image.layer({file(site.substr(1) + "/a/x.so", small_elf({.machine = 183})),
+               file(site.substr(1) + "/a/y.so", small_elf({})), file("usr/lib/z.so", small_elf({.machine = 183}))});
   const FactsOf facts(image);
   CHECK(facts->site_machines()->files == std::map<unsigned, std::size_t>{{62, 1}, {183, 1}});
   CHECK(facts->site_machines()->example.at(183).first == site + "/a/x.so");

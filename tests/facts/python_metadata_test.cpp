@@ -1,19 +1,22 @@
 // METADATA and PKG-INFO: the header counts, the description does not.
-#include <catch2/catch.hpp>
-
 #include "facts/python_metadata.hpp"
+
+#include <catch2/catch.hpp>
 
 using namespace imgforge;
 
 TEST_CASE("the header block of METADATA", "[metadata]") {
   const auto metadata = parse_python_metadata(
-      "Metadata-Version: 2.1\r\nName: apache-beam\r\nVersion: 2.66.0\r\nSummary: a\r\n        b\r\nRequires-Python: >=3.9\r\n"
-      "Requires-Dist: numpy<2.3.0,>=1.14.3\r\nRequires-Dist: regex>=2020.6.8 ;\r\n extra == 'dev'\r\nVersion: 9\r\n\r\nName: not-this\r\nVersion: 1\r\n");
+      "Metadata-Version: 2.1\r\nName: apache-beam\r\nVersion: 2.66.0\r\nSummary: a\r\n        b\r\nRequires-Python: "
+      ">=3.9\r\n"
+      "Requires-Dist: numpy<2.3.0,>=1.14.3\r\nRequires-Dist: regex>=2020.6.8 ;\r\n extra == 'dev'\r\nVersion: "
+      "9\r\n\r\nName: not-this\r\nVersion: 1\r\n");
   REQUIRE(metadata);
   CHECK(metadata->name == "apache-beam");
   CHECK(metadata->version == "2.66.0");  // the first one, as Python's email parser has it
   CHECK(metadata->requires_python == ">=3.9");
-  CHECK(metadata->requires_dist == std::vector<std::string>{"numpy<2.3.0,>=1.14.3", "regex>=2020.6.8 ; extra == 'dev'"});
+  CHECK(metadata->requires_dist ==
+        std::vector<std::string>{"numpy<2.3.0,>=1.14.3", "regex>=2020.6.8 ; extra == 'dev'"});
 }
 
 TEST_CASE("metadata without a name or a version is none", "[metadata]") {

@@ -12,13 +12,15 @@ struct SmallElf {
   std::string interpreter;
   std::vector<std::string> needed;
   std::string soname;
-  std::vector<std::string> needs;    // versions of needed[0]
+  std::vector<std::string> needs;  // versions of needed[0]
   std::vector<std::string> defines;
-  std::string text;                  // kept at the end, with a NUL before and behind
+  std::string text;  // kept at the end, with a NUL before and behind
 };
 
 inline std::string small_elf(const SmallElf& wanted) {
-  const auto append = [](std::string& to, const auto& value) { to.append(reinterpret_cast<const char*>(&value), sizeof value); };
+  const auto append = [](std::string& to, const auto& value) {
+    to.append(reinterpret_cast<const char*>(&value), sizeof value);
+  };
   std::string strings(1, '\0');
   const auto name = [&](const std::string& text) {
     const std::size_t at = strings.size();

@@ -1,7 +1,7 @@
 // Where a start script ends: certain, or honestly not known.
-#include <catch2/catch.hpp>
-
 #include "facts/start_script.hpp"
+
+#include <catch2/catch.hpp>
 
 using namespace imgforge;
 
@@ -11,7 +11,9 @@ std::string shown(const CommandLine& line) {
   std::string text;
   for (const CommandWord& word : line) {
     if (!text.empty()) text += ' ';
-    text += word.kind == CommandWord::Kind::arguments ? "ARGS" : word.kind == CommandWord::Kind::unknown ? "?" : word.text;
+    text += word.kind == CommandWord::Kind::arguments ? "ARGS"
+            : word.kind == CommandWord::Kind::unknown ? "?"
+                                                      : word.text;
   }
   return text;
 }
@@ -25,11 +27,15 @@ std::string ends(const std::string& script, const std::vector<std::string>& befo
   CommandLine arguments;
   for (const std::string& word : before) arguments.push_back(CommandWord::of(word));
   arguments.push_back(CommandWord::all_arguments());
-  const auto is_boot = [](const CommandLine& line, const ShellContext&) { return line.front().text.ends_with("/boot"); };
+  const auto is_boot = [](const CommandLine& line, const ShellContext&) {
+    return line.front().text.ends_with("/boot");
+  };
   std::string text;
   for (const ScriptEnd& end : read_start_script(script, "/start.sh", arguments, context, is_boot)) {
     if (!text.empty()) text += " / ";
-    text += end.kind == ScriptEnd::Kind::runs ? shown(end.command) : end.kind == ScriptEnd::Kind::exits ? "exit" : "unknown: " + end.why;
+    text += end.kind == ScriptEnd::Kind::runs    ? shown(end.command)
+            : end.kind == ScriptEnd::Kind::exits ? "exit"
+                                                 : "unknown: " + end.why;
   }
   return text;
 }
@@ -37,7 +43,8 @@ std::string ends(const std::string& script, const std::vector<std::string>& befo
 }  // namespace
 
 TEST_CASE("scripts that end in boot", "[script]") {
-  CHECK(ends("#!/bin/sh\nset -e\nexport OMP_NUM_THREADS=1\nexec /opt/apache/beam/boot \"$@\"\n") == "/opt/apache/beam/boot ARGS");
+  CHECK(ends("#!/bin/sh\nset -e\nexport OMP_NUM_THREADS=1\nexec /opt/apache/beam/boot \"$@\"\n") ==
+        "/opt/apache/beam/boot ARGS");
   CHECK(ends("#!/bin/sh\n/opt/apache/beam/boot \"$@\"") == "/opt/apache/beam/boot ARGS");
   CHECK(ends("/b/boot \"${@}\"; exit $?") == "/b/boot ARGS");
   CHECK(ends("exec /b/boot $*") == "/b/boot ARGS");
@@ -74,8 +81,10 @@ TEST_CASE("a script that hands over to its arguments", "[script]") {
   // The shape of NVIDIA's entrypoint.
   CHECK(ends("#!/bin/bash\nshopt -s nullglob extglob\n_DIR=\"$(dirname $(readlink -f \"${BASH_SOURCE[0]}\"))\"\n"
              "declare -a _PARTS=( \"${_DIR}/entrypoint.d\"/*@(.txt|.sh) )\n"
-             "print_repeats() {\n  local -r char=\"$1\" count=\"$2\"\n  local i\n  for ((i=1; i<=$count; i++)); do echo -n \"$char\"; done\n  echo\n}\n"
-             "for _file in \"${_PARTS[@]}\"; do\n  case \"${_file}\" in\n    *.txt) cat \"${_file}\";;\n    *.sh) source \"${_file}\";;\n  esac\ndone\n"
+             "print_repeats() {\n  local -r char=\"$1\" count=\"$2\"\n  local i\n  for ((i=1; i<=$count; i++)); do "
+             "echo -n \"$char\"; done\n  echo\n}\n"
+             "for _file in \"${_PARTS[@]}\"; do\n  case \"${_file}\" in\n    *.txt) cat \"${_file}\";;\n    *.sh) "
+             "source \"${_file}\";;\n  esac\ndone\n"
              "if [[ $# -eq 0 ]]; then\n  exec \"/bin/bash\"\nelse\n  exec \"$@\"\nfi\n",
              {"/b/boot"}) == "/b/boot ARGS");
 }
@@ -89,7 +98,8 @@ TEST_CASE("conditions that can be decided are", "[script]") {
 
 TEST_CASE("conditions of the run leave both ways open", "[script]") {
   CHECK(ends("if [ -n \"$DEBUG\" ]; then exec bash; fi\nexec /b/boot \"$@\"") == "bash / /b/boot ARGS");
-  CHECK(ends("case $MODE in worker) exec /b/boot \"$@\";; *) exec python main.py;; esac") == "/b/boot ARGS / python main.py");
+  CHECK(ends("case $MODE in worker) exec /b/boot \"$@\";; *) exec python main.py;; esac") ==
+        "/b/boot ARGS / python main.py");
   CHECK(ends("test -f /x && X=1 || X=2\nexec /b/boot $X \"$@\"") == "/b/boot ? ARGS");
   // A guard that gives up is no other way to run.
   CHECK(ends("if [ ! -f /key ]; then echo missing >&2; exit 1; fi\nexec /b/boot \"$@\"") == "/b/boot ARGS");
@@ -123,7 +133,8 @@ TEST_CASE("hostile scripts end in bounded time and depth", "[script]") {
   std::string doubling = "X=xxxxxxxxxxxxxxxx\n", conditions, many;
   for (int i = 0; i < 200; ++i) doubling += "X=$X$X\n";
   CHECK(ends(doubling + "exec /b/boot \"$@\"") == "/b/boot ARGS");
-  for (int i = 0; i < 100; ++i) conditions += "test -f /" + std::to_string(i) + " && exec /bin/" + std::to_string(i) + "\n";
+  for (int i = 0; i < 100; ++i)
+    conditions += "test -f /" + std::to_string(i) + " && exec /bin/" + std::to_string(i) + "\n";
   CHECK(ends(conditions) == "unknown: it has too many ways to end");
   for (int i = 0; i < 4000; ++i) many += "V" + std::to_string(i) + "=1; test -f /x && Y=2\n";
   CHECK_FALSE(ends(many + "exec /b/boot \"$@\"").empty());

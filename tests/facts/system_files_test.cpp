@@ -9,7 +9,8 @@ using namespace imgforge;
 
 TEST_CASE("os-release is read as a shell would", "[os-release]") {
   const OsRelease debian = parse_os_release(
-      "PRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\n# comment\nVERSION_ID='12'\nVERSION_CODENAME=bookworm\r\nID=debian\nBROKEN\nID_LIKE=x\n");
+      "PRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\n# "
+      "comment\nVERSION_ID='12'\nVERSION_CODENAME=bookworm\r\nID=debian\nBROKEN\nID_LIKE=x\n");
   CHECK(debian.id == "debian");
   CHECK(debian.version_id == "12");
   CHECK(debian.code_name == "bookworm");
@@ -40,11 +41,11 @@ TEST_CASE("the config's user is resolved as runtimes do", "[accounts]") {
   };
   CHECK(ids("") == "0:0");
   CHECK(ids("spark") == "1099:1099");
-  CHECK(ids("1099") == "1099:1099");          // the account's group
-  CHECK(ids("1234") == "1234:0");             // no account: group root
+  CHECK(ids("1099") == "1099:1099");  // the account's group
+  CHECK(ids("1234") == "1234:0");     // no account: group root
   CHECK(ids("1234:55") == "1234:55");
   CHECK(ids("spark:video") == "1099:44");
-  CHECK(ids("1000") == "4:4");                // a name first, though it looks like a number
+  CHECK(ids("1000") == "4:4");  // a name first, though it looks like a number
   CHECK(ids("nobody") == "the user \"nobody\" is not in /etc/passwd");
   CHECK(ids("spark:wheel") == "the group \"wheel\" is not in /etc/group");
   CHECK(ids("4294967295") == "the user id 4294967295 is out of range");
@@ -57,7 +58,8 @@ TEST_CASE("the config's user is resolved as runtimes do", "[accounts]") {
 
 TEST_CASE("dpkg's status tells what is installed", "[packages]") {
   const auto packages = parse_dpkg_status(
-      "Package: python3.11-minimal\nStatus: install ok installed\nVersion: 3.11.2-6+deb12u3\nDescription: x\n Package: not-this\n\n"
+      "Package: python3.11-minimal\nStatus: install ok installed\nVersion: 3.11.2-6+deb12u3\nDescription: x\n Package: "
+      "not-this\n\n"
       "Package: gone\nStatus: deinstall ok config-files\nVersion: 1\n\npackage: tini\nversion: 0.19.0-1");
   CHECK(packages.size() == 2);
   CHECK(packages.at("python3.11-minimal") == "3.11.2-6+deb12u3");

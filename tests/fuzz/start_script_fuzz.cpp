@@ -11,8 +11,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   ShellContext context;
   context.variables["PATH"] = CommandLine{CommandWord::of("/usr/bin:/bin")};
   context.folder = "/";
-  const auto is_boot = [](const CommandLine& line, const ShellContext&) { return line.front().text.ends_with("/boot"); };
-  const auto ends = read_start_script(text, "/start.sh", {CommandWord::of("/b/boot"), CommandWord::all_arguments()}, context, is_boot);
+  const auto is_boot = [](const CommandLine& line, const ShellContext&) {
+    return line.front().text.ends_with("/boot");
+  };
+  const auto ends = read_start_script(text, "/start.sh", {CommandWord::of("/b/boot"), CommandWord::all_arguments()},
+                                      context, is_boot);
   // There is always an answer, and whatever runs something says what.
   if (ends.empty() || ends.size() > 16) std::abort();
   for (const ScriptEnd& end : ends) {
