@@ -17,6 +17,7 @@ import tarfile
 import bed
 
 CA_BUNDLE = pathlib.Path("/etc/ssl/certs/ca-certificates.crt")
+PRODUCTS = "run"  # where a run's own images stand in the registry of bases; deleted with it
 PLAIN = "docker.io/library/imgforge-e2e-plain:1"
 PYTHON = "docker.io/library/imgforge-e2e-python:1"
 
@@ -219,11 +220,23 @@ def cache_folder():
     return folder
 
 
+def _delete_products(storage):
+    repositories = storage / "docker/registry/v2/repositories"
+    if (repositories / PRODUCTS).exists():
+        shutil.rmtree(repositories / PRODUCTS)
+        with bed.temporary_folder() as folder:
+            bed.run(["docker-registry", "garbage-collect", bed.registry_config(folder, storage, 0)])
+
+
 @contextlib.contextmanager
 def bases():
     """The bases, for one run at a time."""
     folder = cache_folder()
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        with bed.registry(storage=folder / "storage") as mirror, bed.builder(mirror) as builder:
-            yield Bases(folder, mirror, builder)
+        _delete_products(folder / "storage")  # of a run that was killed
+        try:
+            with bed.registry(storage=folder / "storage") as mirror, bed.builder(mirror) as builder:
+                yield Bases(folder, mirror, builder)
+        finally:
+            _delete_products(folder / "storage")

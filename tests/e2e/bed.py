@@ -63,6 +63,24 @@ class Registry:
         self.ca = ca  # the CA's certificate, where it speaks TLS
 
 
+def registry_config(folder, storage, port, user=None, password=None, certificates=None):
+    """Writes docker-registry's configuration and answers its path."""
+    config = {
+        "version": "0.1",
+        "log": {"level": "warn", "accesslog": {"disabled": True}},
+        "storage": {"filesystem": {"rootdirectory": str(storage)}, "delete": {"enabled": True}},
+        "http": {"addr": f"127.0.0.1:{port}"},
+    }
+    if certificates:
+        config["http"]["tls"] = {"certificate": str(certificates.certificate), "key": str(certificates.key)}
+    if user:
+        (folder / "htpasswd").write_text(run(["htpasswd", "-Bbn", user, password]))
+        config["auth"] = {"htpasswd": {"realm": "imgforge-e2e", "path": str(folder / "htpasswd")}}
+    path = folder / "config.yml"
+    path.write_text(json.dumps(config))  # JSON is YAML
+    return path
+
+
 @contextlib.contextmanager
 def registry(storage=None, user=None, password=None, certificates=None):
     """docker-registry on a free port: plain HTTP, or TLS with `certificates`; htpasswd where there is a user."""
@@ -70,22 +88,11 @@ def registry(storage=None, user=None, password=None, certificates=None):
         port = free_port()
         storage = pathlib.Path(storage) if storage else folder / "storage"
         storage.mkdir(parents=True, exist_ok=True)
-        config = {
-            "version": "0.1",
-            "log": {"level": "warn", "accesslog": {"disabled": True}},
-            "storage": {"filesystem": {"rootdirectory": str(storage)}, "delete": {"enabled": True}},
-            "http": {"addr": f"127.0.0.1:{port}"},
-        }
-        if certificates:
-            config["http"]["tls"] = {"certificate": str(certificates.certificate), "key": str(certificates.key)}
-        if user:
-            (folder / "htpasswd").write_text(run(["htpasswd", "-Bbn", user, password]))
-            config["auth"] = {"htpasswd": {"realm": "imgforge-e2e", "path": str(folder / "htpasswd")}}
-        (folder / "config.yml").write_text(json.dumps(config))  # JSON is YAML
+        config = registry_config(folder, storage, port, user, password, certificates)
         log = folder / "log"
         with log.open("w") as output:
             process = subprocess.Popen(
-                ["docker-registry", "serve", str(folder / "config.yml")], stdout=output, stderr=subprocess.STDOUT
+                ["docker-registry", "serve", str(config)], stdout=output, stderr=subprocess.STDOUT
             )
         try:
             _wait_until_it_accepts(port, process, log)
