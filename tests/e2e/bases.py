@@ -180,7 +180,7 @@ class Bases:
 
     def beam_sdk(self, reference, python, version, installed=True):
         if python != "3.11":
-            raise LookupError(f"{reference}: Debian 12 has Python 3.11; stand-ins of other minors are made by hand")
+            raise LookupError(f"{reference}: no stand-in: Debian 12 has Python 3.11; stand-ins of other minors are made by hand")
         self.python()
         volumes = self.wheel_volumes(version) if installed else None
         install = f"pip install --no-cache-dir apache-beam=={version}" if installed else "true"
@@ -193,6 +193,10 @@ class Bases:
         if sdk := re.fullmatch(r"docker\.io/apache/beam_python(3\.\d+)_sdk:([\w.]+)", name):
             self.beam_sdk(name, *sdk.groups())
             what = "Debian 12, its Python 3.11, apache-beam of that version from PyPI, a boot that does nothing"
+        elif re.fullmatch(r"docker\.io/library/python:3\.11-slim-bookworm", name):
+            self.python()
+            self._make(name, f"FROM {PYTHON}\nCMD [\"python3\"]\n")
+            what = "Debian 12 with its own Python 3.11"
         elif re.fullmatch(r"docker\.io/tensorflow/tensorflow:[\w.]+-gpu", name):
             self.python()
             self._make(name, TENSORFLOW_DOCKERFILE, lambda context: (context / "os-release").write_text(JAMMY))

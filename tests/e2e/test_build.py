@@ -1,0 +1,84 @@
+"""A recipe becomes a Dockerfile, the Dockerfile an image, and the image passes, wherever it is read from.
+
+Rendered files are built unchanged. Frameworks are left out of the recipes (GBs of wheels), and where PYPI is not said,
+apache-beam comes without extras from wheels that were downloaded from PyPI once.
+"""
+
+import re
+
+import pytest
+
+import bed
+import stand_ins as stand_ins_module
+from conftest import BEAM, SOURCE
+
+NO_FRAMEWORK = ["--set", "frameworks=null"]
+NO_EXTRAS = ["--set", "beam.extras=[]"]
+ONE_BEAM = ["--set", f"beam.version={BEAM}", "--set", f"target.launch.beam={BEAM}"]
+PYTHON_311 = ["--set", "python.version=3.11", "--set", "target.launch.python=3.11"]
+PYPI = object()
+
+CUDNN = "cudnn-linux-x86_64-8.9.7.29_cuda12-archive.tar.xz"
+
+# recipe → what is changed by --set; PYPI: everything that pip installs comes from PyPI, with the recipe's extras.
+RECIPES = {
+    "dataflow-gpu-deadsnakes": [PYPI, *NO_FRAMEWORK],
+    "dataflow-gpu-tensorflow-image": [*NO_FRAMEWORK, *NO_EXTRAS],
+    "dataflow-gpu-conda": [*NO_FRAMEWORK, *NO_EXTRAS],
+    "dataflow-gpu-beam-image": [*NO_FRAMEWORK, *NO_EXTRAS],
+    "dataflow-gpu-wheels": [*NO_FRAMEWORK, *NO_EXTRAS, *ONE_BEAM, *PYTHON_311],
+    "dataflow-tpu-jax": [*NO_FRAMEWORK, *NO_EXTRAS, *ONE_BEAM],
+}
+
+
+def images_named_by(dockerfile):
+    """The images that FROM lines lead to, by way of the defaults of ARGs before the first FROM."""
+    defaults = dict(re.findall(r"^ARG (\w+)=(\S+)$", dockerfile.split("\nFROM ")[0], re.MULTILINE))
+    stages = set(re.findall(r"^FROM .* AS (\S+)$", dockerfile, re.MULTILINE))
+    named = re.findall(r"^FROM (\S+)", dockerfile, re.MULTILINE)
+    named = [re.sub(r"\$\{(\w+)\}", lambda word: defaults[word[1]].strip('"'), name) for name in named]
+    return sorted({name for name in named if name not in stages})
+
+
+def comparable(facts):
+    """Facts without what names a transport: the layers of an archive have other digests than those of a registry."""
+    return {name: value for name, value in facts.items() if name != "facts_evidence"}
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_recipe_to_verdict(name, imgforge, bases, registry, stand_ins, images, say_stand_ins, tmp_path):
+    changes = [word for word in RECIPES[name] if word is not PYPI]
+    from_pypi = PYPI in RECIPES[name]
+    rendered = imgforge("render", SOURCE / "recipes" / f"{name}.yaml", *changes, "-o", tmp_path / "Dockerfile")
+    assert rendered.code == 0, rendered
+    dockerfile = (tmp_path / "Dockerfile").read_text()
+
+    already = len(bases.used)
+    for image in images_named_by(dockerfile):
+        bases.provide(image)
+    build_args, stand_in_names = stand_ins.build_args(dockerfile)
+    if CUDNN in dockerfile:
+        stand_ins_module.make_cudnn_archive(tmp_path / CUDNN)
+        build_args["CUDNN_ARCHIVE_SHA256"] = stand_ins_module.sha256(tmp_path / CUDNN)
+        stand_in_names.append("cuDNN archive: its folders with nothing in them")
+    say_stand_ins(*bases.used[already:], *stand_in_names, "frameworks: left out",
+                  *([] if from_pypi else ["apache-beam: from wheels of an earlier download from PyPI, no extras"]))
+
+    tag = f"{registry.host}/run/{name}:1"
+    bases.builder.build(tmp_path, tag, build_args=build_args, volumes=None if from_pypi else bases.wheel_volumes(BEAM))
+    bases.builder.push(tag, f"docker://{tag}")
+
+    pushed = imgforge.verify(f"docker://{tag}")
+    assert pushed.code == 0, pushed
+    assert pushed.subject["verdict"] == "pass", pushed
+    assert pushed.subject["recipe"]["source"] == "label", "render's label is in the image, and verify holds to it"
+    facts = pushed.subject["facts"]
+    assert {"name": "apache-beam", "version": BEAM}.items() <= next(
+        found for found in facts["distributions"] if found["name"] == "apache-beam").items()
+
+    for copy in (f"docker-archive:{tmp_path / 'image.tar'}", f"oci:{tmp_path / 'layout'}:1"):
+        bed.copy_image(f"docker://{tag}", copy)
+        read = imgforge.verify(copy)
+        assert read.code == 0, read
+        assert read.subject["verdict"] == "pass", read
+        assert comparable(read.subject["facts"]) == comparable(facts), copy
