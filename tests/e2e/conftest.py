@@ -32,7 +32,7 @@ class Result:
     def findings(self, level="error"):
         return [finding["rule"] for finding in self.subject["findings"] if finding["level"] == level]
 
-    def __str__(self):
+    def __repr__(self):
         return f"exit code {self.code}\n{self.out}\n{self.err}"
 
 

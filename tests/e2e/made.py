@@ -53,8 +53,7 @@ def make_worker(context, python, beam, pip="/usr/local/bin/pip"):
     script.parent.mkdir(parents=True, exist_ok=True)
     script.write_text(f"#!/usr/bin/python{minor}\nfrom pip._internal.cli.main import main\nmain()\n")
     script.chmod(0o755)
-    # Where pip puts packages on a Python that is not Debian's own.
-    site = library / "site-packages"
+    site = root / f"usr/local/lib/python{minor}/dist-packages"  # where pip puts them on Debian and Ubuntu
     _distribution(site, "apache-beam", beam)
     _distribution(site, "pip", "21.0")
     bases.make_beam_folder(root / "opt/apache/beam", beam, boot=root / f"usr/bin/python{minor}")

@@ -90,11 +90,11 @@ def test_basic_credentials(imgforge, storage, small_image, tmp_path):
         assert result.subject["error"]["kind"] == "access", "a login for another registry is not used"
 
 
-def test_damaged_docker_config(imgforge, registry, small_image, tmp_path):
-    (tmp_path / "config.json").write_text('{"auths": {"' + registry.host + '": {"auth": "' + PASSWORD)
-    result = imgforge.verify(f"{registry.host}/{small_image}", environment={"DOCKER_CONFIG": str(tmp_path)})
-    assert result.code == 3, result
-    assert "config.json" in result.err, result
+def test_damaged_docker_config(imgforge, storage, small_image, tmp_path):
+    with bed.registry(storage=storage, user="reader", password=PASSWORD) as private:
+        (tmp_path / "config.json").write_text('{"auths": {"' + private.host + '": {"auth": "' + PASSWORD)
+        result = imgforge.verify(f"{private.host}/{small_image}", environment={"DOCKER_CONFIG": str(tmp_path)})
+    assert_no_verdict(result, "config.json")
     assert PASSWORD not in str(result)
 
 
@@ -141,10 +141,12 @@ def test_wrong_platform(imgforge, registry, small_image):
     assert "s390x" in result.out, result
 
 
-@pytest.mark.parametrize("fault", ["truncated-blob", "wrong-blob"])
-def test_damaged_blob(fault, imgforge, registry, small_image):
+@pytest.mark.parametrize("fault, kind", [("truncated-blob", "network"), ("wrong-blob", "corrupt")])
+def test_damaged_blob(fault, kind, imgforge, registry, small_image):
     with bed.misbehaving_proxy(registry, fault) as proxy:
-        assert_no_verdict(imgforge.verify(f"{proxy.host}/{small_image}"), "sha256:")
+        result = imgforge.verify(f"{proxy.host}/{small_image}")
+    assert_no_verdict(result, f"{proxy.host}/{small_image}")
+    assert result.subject["error"]["kind"] == kind, result
 
 
 def test_manifest_of_another_digest(imgforge, registry, small_image):
