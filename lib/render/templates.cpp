@@ -32,6 +32,25 @@ mustache::data to_data(const Values& values) {
   return data;
 }
 
+/// Lines with one section tag or comment and nothing else vanish, as mustache's specification has it ("standalone
+/// tags"); kainjow leaves an empty line where the section is not shown, and an empty line ends a shell command.
+std::string without_tag_lines(std::string_view text) {
+  std::string result;
+  while (!text.empty()) {
+    const std::size_t length = std::min(text.find('\n'), text.size() - 1) + 1;
+    const std::string_view line = text.substr(0, length);
+    text.remove_prefix(length);
+    const std::string_view tag = trim(line);
+    const bool alone = tag.size() > 4 && tag.starts_with("{{") && std::string_view("#^/!").find(tag[2]) != std::string_view::npos &&
+                       tag.find("}}") == tag.size() - 2;
+    if (!alone)
+      result += line;
+    else if (tag[2] != '!')
+      result += tag;
+  }
+  return result;
+}
+
 template <typename Names, typename Given>
 bool same_names(const Names& names, const Given& given) {
   return names.size() == given.size() &&
@@ -141,7 +160,7 @@ std::string Templates::render(std::string_view block, const Values& values) cons
   if (text == blocks_.end() || shape == nullptr || !fits(*shape, values)) {
     throw Error(ErrorKind::templates, fmt::format("the values for the block {} are not those that it takes", block));
   }
-  mustache::mustache rendered(text->second);
+  mustache::mustache rendered(without_tag_lines(text->second));
   rendered.set_custom_escape([](const std::string& value) { return value; });  // Escaped is escaped
   if (!rendered.is_valid()) {
     throw Error(ErrorKind::templates, fmt::format("the block {} does not parse: {}", block, rendered.error_message()));
