@@ -9,6 +9,7 @@
 #include "base/text.hpp"
 #include "facts/commands.hpp"
 #include "facts/start_script.hpp"
+#include "facts/wrappers.hpp"
 
 namespace imgforge {
 namespace {
@@ -58,42 +59,6 @@ struct Trail {
     return trail;
   }
 };
-
-bool is_text(const CommandLine& line, std::size_t i) {
-  return i < line.size() && line[i].kind == CommandWord::Kind::text;
-}
-std::string text_of(const CommandLine& line, std::size_t i) { return is_text(line, i) ? line[i].text : std::string(); }
-
-CommandLine from(const CommandLine& line, std::size_t i) {
-  return CommandLine(line.begin() + static_cast<std::ptrdiff_t>(std::min(i, line.size())), line.end());
-}
-
-/// The options of a wrapper that take their value from the next word.
-struct Wrapper {
-  std::string_view name;
-  std::string_view short_with_value;  // letters
-  std::vector<std::string_view> long_with_value;
-  std::size_t operands = 0;  // words before the command: nice has none, timeout one
-};
-
-const std::vector<Wrapper>& wrappers() {
-  static const std::vector<Wrapper> all = {
-      {"tini", "ep", {}, 0},
-      {"tini-static", "ep", {}, 0},
-      {"docker-init", "ep", {}, 0},
-      {"dumb-init", "r", {"--rewrite"}, 0},
-      {"catatonit", "", {}, 0},
-      {"nohup", "", {}, 0},
-      {"nice", "n", {"--adjustment"}, 0},
-      {"stdbuf", "ioe", {"--input", "--output", "--error"}, 0},
-      {"setsid", "", {}, 0},
-      {"ionice", "cn", {"--class", "--classdata"}, 0},
-      {"timeout", "ks", {"--kill-after", "--signal"}, 1},
-      {"gosu", "", {}, 1},
-      {"su-exec", "", {}, 1},
-  };
-  return all;
-}
 
 class Follower {
  public:
@@ -150,7 +115,7 @@ class Follower {
 
       // What it does with the rest of the line.
       const std::string program(base_name(name));
-      if (const auto rest = unwrapped(program, line, context)) {
+      if (const auto rest = unwrap(program, line, context)) {
         if (rest->empty()) return with_chain(Trail::at(Program::other, name, "is given no program to run"));
         line = *rest;
         by_shell = false;
@@ -198,99 +163,6 @@ class Follower {
           fmt::format("whether the arguments reach {} only the run tells", escape_for_display(line.front().text));
     }
     return trail;
-  }
-
-  /// The command line that a wrapper runs; nothing where the program is none that we know.
-  std::optional<CommandLine> unwrapped(const std::string& program, const CommandLine& line,
-                                       ShellContext& context) const {
-    if (program == "env") return env(line, context);
-    if (program == "conda" || program == "mamba" || program == "micromamba") return conda(line, context);
-    for (const Wrapper& wrapper : wrappers()) {
-      if (wrapper.name == program) return from(line, behind_options(wrapper, line) + wrapper.operands);
-    }
-    return std::nullopt;
-  }
-
-  static std::size_t behind_options(const Wrapper& wrapper, const CommandLine& line) {
-    std::size_t i = 1;
-    while (is_text(line, i) && line[i].text.size() > 1 && line[i].text.front() == '-') {
-      const std::string& option = line[i++].text;
-      if (option == "--") break;
-      if (option.starts_with("--")) {
-        const auto& names = wrapper.long_with_value;
-        if (std::find(names.begin(), names.end(), option) != names.end()) ++i;
-      } else if (wrapper.short_with_value.find(option.back()) != std::string_view::npos && option.size() == 2) {
-        ++i;
-      }
-    }
-    return i;
-  }
-
-  static std::optional<CommandLine> env(const CommandLine& line, ShellContext& context) {
-    CommandLine words = line;
-    std::size_t i = 1;
-    while (is_text(words, i)) {
-      const std::string word = words[i].text;
-      if (word == "--") {
-        ++i;
-        break;
-      }
-      if (word == "-i" || word == "-" || word == "--ignore-environment") {
-        context.variables.clear();
-        context.variables_lost = false;
-        ++i;
-      } else if (word == "-u" || word == "-C" || word == "--unset" || word == "--chdir") {
-        if (word == "-C" || word == "--chdir") context.folder.reset();
-        if (word == "-u" || word == "--unset") context.variables.erase(text_of(words, i + 1));
-        i += 2;
-      } else if (word == "-S" || word.starts_with("-S") || word.starts_with("--split-string")) {
-        // One word that holds several.
-        std::string text = word == "-S" || word == "--split-string" ? text_of(words, i + 1)
-                           : word.starts_with("-S")                 ? word.substr(2)
-                                                    : word.substr(std::min(word.size(), word.find('=') + 1));
-        const std::size_t taken = word == "-S" || word == "--split-string" ? 2 : 1;
-        CommandLine split_words;
-        std::string part;
-        for (const char c : text + ' ') {
-          if (c != ' ' && c != '\t') {
-            part += c;
-          } else if (!part.empty()) {
-            split_words.push_back(CommandWord::of(std::exchange(part, {})));
-          }
-        }
-        const CommandLine rest = from(words, i + taken);
-        words.resize(std::min(i, words.size()));
-        words.insert(words.end(), split_words.begin(), split_words.end());
-        words.insert(words.end(), rest.begin(), rest.end());
-        if (words.size() > 4096) return CommandLine{};
-      } else if (word.starts_with("-")) {
-        ++i;
-      } else if (const std::size_t equals = word.find('='); equals != std::string::npos && equals > 0) {
-        context.variables[word.substr(0, equals)] = CommandLine{CommandWord::of(word.substr(equals + 1))};
-        ++i;
-      } else {
-        break;
-      }
-    }
-    return from(words, i);
-  }
-
-  /// conda run [options] command: only "run" hands over to a command.
-  static std::optional<CommandLine> conda(const CommandLine& line, ShellContext& context) {
-    std::size_t i = 1;
-    while (text_of(line, i).starts_with("-")) ++i;
-    if (text_of(line, i) != "run") return std::nullopt;
-    static const std::set<std::string_view> with_value = {"-n", "--name", "-p", "--prefix", "--cwd",
-                                                          "-e", "--env",  "-a", "--attach"};
-    for (++i; is_text(line, i) && line[i].text.starts_with("-") && line[i].text != "--"; ++i) {
-      const std::string& option = line[i].text;
-      if (option == "--cwd") context.folder.reset();
-      if (with_value.contains(option)) ++i;
-    }
-    if (text_of(line, i) == "--") ++i;
-    // The environment's bin comes first on PATH then.
-    context.variables["PATH"] = std::nullopt;
-    return from(line, i);
   }
 
   /// sh [options] script arguments, sh -c text [$0 arguments].
@@ -424,10 +296,7 @@ class Follower {
       if (depth + 1 >= max_chain || followed_ > max_followed) return false;
       const std::string& name = line.front().text;
       const std::string program(base_name(name));
-      const auto& known = wrappers();
-      const bool wraps =
-          program == "env" || program == "conda" || is_shell(program) ||
-          std::any_of(known.begin(), known.end(), [&](const Wrapper& one) { return one.name == program; });
+      const bool wraps = is_wrapper(program) || is_shell(program);
       if (name.find('/') == std::string::npos && !wraps && name != "boot") return false;
       const Trail trail = follow(line, at, true, depth + 1);
       return !trail.unknown && (trail.ends_in == Program::boot || trail.ends_in == Program::launcher);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/text.hpp"
+#include "facts/shell_state.hpp"
 #include "facts/shell_syntax.hpp"
 
 namespace imgforge {
@@ -18,29 +19,10 @@ constexpr std::size_t max_steps = 5'000;  // commands looked at, functions count
 constexpr int max_calls = 24;             // functions in functions
 constexpr int max_tree = 192;             // commands in commands, functions' bodies included
 constexpr std::size_t max_ends = 16;
-constexpr std::size_t max_line = 256;            // words of a command line
-constexpr std::size_t max_value = 4'096;         // bytes of a word
-constexpr std::size_t max_variables = 64 << 10;  // bytes of all variables together
-
-enum class Truth { no, yes, maybe };
-Truth operator!(Truth truth) {
-  return truth == Truth::maybe ? Truth::maybe : truth == Truth::yes ? Truth::no : Truth::yes;
-}
 
 enum class Flow { goes_on, returned, ended };
 
-struct Candidate {
-  CommandLine command;
-  bool builtin = false;
-  bool operator==(const Candidate&) const = default;
-};
-
-struct State {
-  ShellContext context;
-  CommandLine positional;
-  std::vector<Candidate> last;  // commands that may have been the last one
-  std::vector<CommandLine> background;
-};
+using State = ShellState;
 
 bool is_declaration(std::string_view name) {
   return name == "export" || name == "declare" || name == "local" || name == "readonly" || name == "typeset";
@@ -81,6 +63,8 @@ class Evaluator {
   }
 
  private:
+  ShellScope scope_of(const State& state) const { return {state.context, state.positional, self_}; }
+
   // ---- ends
 
   void add(ScriptEnd end) {
@@ -125,7 +109,7 @@ class Evaluator {
       return;
     }
     if (state.last.empty()) add_exit(state);
-    for (const Candidate& one : state.last) add_run(one.command, one.builtin, state);
+    for (const PossibleCommand& one : state.last) add_run(one.command, one.builtin, state);
   }
 
   // ---- statements
@@ -144,7 +128,7 @@ class Evaluator {
       for (const auto& step : statement.steps) {
         for (const Command& command : step.pipeline.commands) {
           if (command.kind == Command::Kind::simple && !command.words.empty()) {
-            CommandLine line = expand(command.words, state);
+            CommandLine line = expand_words(command.words, scope_of(state));
             if (!line.empty() && line.front().kind == CommandWord::Kind::text && line.front().text == "exec")
               line.erase(line.begin());
             if (!line.empty() && state.background.size() < max_ends) state.background.push_back(std::move(line));
@@ -184,7 +168,7 @@ class Evaluator {
     }
     // Each part runs in a shell of its own; what it changes is lost.
     status = Truth::maybe;
-    std::vector<Candidate> last;
+    std::vector<PossibleCommand> last;
     for (const Command& command : pipeline.commands) {
       State own = state;
       own.last.clear();
@@ -194,7 +178,7 @@ class Evaluator {
       const Flow flow = command_of(command, own, ignored);
       subshell_ = before;
       if (flow == Flow::ended && found_) return Flow::ended;
-      for (Candidate& one : own.last) last.push_back(std::move(one));
+      for (PossibleCommand& one : own.last) last.push_back(std::move(one));
     }
     if (!last.empty()) state.last = std::move(last);
     return Flow::goes_on;
@@ -318,7 +302,7 @@ class Evaluator {
   }
 
   Flow choice(const Command& command, State& state) {
-    const CommandLine subject = expand({command.words}, state);
+    const CommandLine subject = expand_words(command.words, scope_of(state));
     const bool known = subject.size() == 1 && subject.front().kind == CommandWord::Kind::text;
     const State before = state;
     std::optional<State> after;
@@ -365,15 +349,15 @@ class Evaluator {
   // ---- simple commands
 
   Flow simple(const Command& command, State& state, Truth& status) {
-    const CommandLine line = expand(command.words, state);
+    const CommandLine line = expand_words(command.words, scope_of(state));
     const bool declares = !line.empty() && is_declaration(line.front().text);
-    if (command.words.empty() || declares) assign(command.assignments, state);
+    if (command.words.empty() || declares) assign_variables(command.assignments, self_, state);
     if (line.empty()) return Flow::goes_on;
     if (line.front().kind == CommandWord::Kind::arguments) return external(line, state);
     if (line.front().kind == CommandWord::Kind::unknown) return external(line, state);
 
     State scope = state;  // FOO=bar command: for that command only
-    if (!declares && !command.assignments.empty()) assign(command.assignments, scope);
+    if (!declares && !command.assignments.empty()) assign_variables(command.assignments, self_, scope);
     const std::string& name = line.front().text;
     if (name == "exec") return exec(line, command.assignments.empty() || declares ? state : scope, state);
     if (name == "exit") return leave(line, state);
@@ -396,12 +380,18 @@ class Evaluator {
       }
       return rest.empty() ? Flow::goes_on : external(rest, state);
     }
-    if (name == "shift") return shift(line, state);
-    if (name == "set") return set(line, state);
+    if (name == "shift") {
+      shift_arguments(line, state);
+      return Flow::goes_on;
+    }
+    if (name == "set") {
+      set_arguments(line, state);
+      return Flow::goes_on;
+    }
     if (name == "wait") return wait(line, state);
     if (name == "true" || name == ":") status = Truth::yes;
     if (name == "false") status = Truth::no;
-    if (name == "test" || name == "[" || name == "[[") status = test(command.words, state);
+    if (name == "test" || name == "[" || name == "[[") status = decide_test(command.words, scope_of(state));
     if (name == "cd" || name == "pushd" || name == "popd") change_folder(line, state);
     if (name == "read" || name == "mapfile" || name == "unset" || name == "getopts" || name == "printf") {
       const bool unset = name == "unset";
@@ -508,38 +498,6 @@ class Evaluator {
     return flow == Flow::ended ? flow : Flow::goes_on;
   }
 
-  Flow shift(const CommandLine& line, State& state) {
-    std::size_t count = 1;
-    if (line.size() > 1) {
-      const auto number = line[1].kind == CommandWord::Kind::text ? to_number(line[1].text) : std::nullopt;
-      count = number && *number < 1000 ? static_cast<std::size_t>(*number) : 1000;
-    }
-    for (; count > 0 && !state.positional.empty(); --count) {
-      if (state.positional.front().kind != CommandWord::Kind::text) {
-        // Some of the runtime's arguments are gone, which ones only the run tells.
-        state.positional = {CommandWord::not_known("\"$@\" after shift")};
-        break;
-      }
-      state.positional.erase(state.positional.begin());
-    }
-    return Flow::goes_on;
-  }
-
-  static Flow set(const CommandLine& line, State& state) {
-    std::size_t at = 1;
-    while (at < line.size() && line[at].kind == CommandWord::Kind::text &&
-           (line[at].text.starts_with("-") || line[at].text.starts_with("+"))) {
-      const std::string& option = line[at++].text;
-      if (option == "--") {
-        state.positional.assign(line.begin() + static_cast<std::ptrdiff_t>(at), line.end());
-        return Flow::goes_on;
-      }
-      if (option.ends_with('o') && at < line.size()) ++at;  // -o pipefail, -eo pipefail
-    }
-    if (at < line.size()) state.positional.assign(line.begin() + static_cast<std::ptrdiff_t>(at), line.end());
-    return Flow::goes_on;
-  }
-
   Flow wait(const CommandLine& line, State& state) {
     for (const CommandLine& one : state.background) {
       if (one.front().kind != CommandWord::Kind::text) {
@@ -556,302 +514,6 @@ class Evaluator {
     return Flow::goes_on;
   }
 
-  static void change_folder(const CommandLine& line, State& state) {
-    const bool known = line.size() == 2 && line[1].kind == CommandWord::Kind::text && !line[1].text.starts_with("-") &&
-                       line[0].text != "popd";
-    if (!known) {
-      state.context.folder.reset();
-    } else if (line[1].text.starts_with("/")) {
-      state.context.folder = line[1].text;
-    } else if (state.context.folder) {
-      state.context.folder = *state.context.folder + "/" + line[1].text;
-      if (state.context.folder->size() > 4096) state.context.folder.reset();
-    }
-  }
-
-  void assign(const std::vector<Assignment>& assignments, State& state) {
-    for (const Assignment& one : assignments) {
-      CommandLine value = expand(one.values, state, !one.array);
-      const bool lost = one.append || (!one.array && value.size() > 1) ||
-                        std::any_of(value.begin(), value.end(),
-                                    [](const CommandWord& word) { return word.kind == CommandWord::Kind::unknown; });
-      if (!one.array && value.empty()) value.push_back(CommandWord::of(""));
-      state.context.variables[one.name] = lost ? std::optional<CommandLine>() : value;
-    }
-    std::size_t size = 0;
-    for (const auto& [name, value] : state.context.variables) {
-      size += name.size() + 64;
-      if (!value) continue;
-      for (const CommandWord& word : *value) size += word.text.size() + 64;
-    }
-    if (size > max_variables) {
-      state.context.variables.clear();
-      state.context.variables_lost = true;
-    }
-  }
-
-  // ---- words
-
-  CommandLine expand(const std::vector<Word>& words, const State& state, bool assignment = false) const {
-    CommandLine line;
-    for (const Word& word : words) {
-      expand(word, state, assignment, line);
-      if (line.size() > max_line) {
-        line.resize(1);
-        line.push_back(CommandWord::not_known("too many words"));
-        return line;
-      }
-    }
-    return line;
-  }
-
-  void expand(const Word& word, const State& state, bool assignment, CommandLine& line) const {
-    if (word.pieces.size() == 1) {
-      expand_piece(word.pieces.front(), word.written, state, assignment, line);
-      return;
-    }
-    std::string text;
-    for (const Piece& piece : word.pieces) {
-      CommandLine part;
-      expand_piece(piece, word.written, state, true, part);
-      if (part.size() != 1 || part.front().kind != CommandWord::Kind::text) {
-        CommandWord unknown = CommandWord::not_known(word.written);
-        unknown.prefix = text;
-        line.push_back(std::move(unknown));
-        return;
-      }
-      text += part.front().text;
-      if (text.size() > max_value) {
-        line.push_back(CommandWord::not_known(word.written.substr(0, 256)));
-        return;
-      }
-    }
-    line.push_back(CommandWord::of(std::move(text)));
-  }
-
-  /// `whole`: no splitting into fields, as in assignments and between quotes.
-  void expand_piece(const Piece& piece, const std::string& word, const State& state, bool whole,
-                    CommandLine& line) const {
-    if (piece.kind == Piece::Kind::other) {
-      line.push_back(CommandWord::not_known(word.substr(0, 256)));
-      return;
-    }
-    if (piece.kind == Piece::Kind::literal) {
-      const bool glob = !piece.quoted && !whole && piece.text.find_first_of("*?[") != std::string::npos &&
-                        piece.text != "[" && piece.text != "[[";
-      const bool home = !piece.quoted && piece.text.starts_with("~");
-      line.push_back(glob || home ? CommandWord::not_known(piece.text) : CommandWord::of(piece.text));
-      return;
-    }
-    const std::string& name = piece.text;
-    if (name == "@" || name == "*") {
-      spread(state.positional, name == "@" ? piece.quoted || !whole : !piece.quoted && !whole, word, line);
-      return;
-    }
-    if (name == "#") {
-      line.push_back(count(state.positional));
-      return;
-    }
-    if (name == "0") {
-      line.push_back(CommandWord::of(self_));
-      return;
-    }
-    if (const auto number = to_number(name)) {
-      line.push_back(nth(state.positional, *number, word));
-      if (line.back().kind == CommandWord::Kind::text && line.back().text.empty() && !piece.quoted && !whole)
-        line.pop_back();
-      return;
-    }
-    const bool array = name.ends_with("[@]") || name.ends_with("[*]");
-    const std::string plain = array ? name.substr(0, name.size() - 3) : name;
-    const auto found = state.context.variables.find(plain);
-    if (found == state.context.variables.end() || !found->second) {
-      line.push_back(CommandWord::not_known(word));
-      return;
-    }
-    const CommandLine& value = *found->second;
-    if (array) {
-      spread(value, name.ends_with("[@]") ? true : !piece.quoted, word, line);
-    } else if (piece.quoted || whole) {
-      if (value.size() == 1 && (value.front().kind == CommandWord::Kind::text || (whole && !piece.quoted))) {
-        line.push_back(value.front());
-      } else {
-        line.push_back(CommandWord::not_known(word));  // "$ARGS" with all arguments in one word
-      }
-    } else {
-      for (const CommandWord& one : value) split_fields(one, word, line);
-    }
-  }
-
-  /// "$@": each word on its own.
-  static void spread(const CommandLine& words, bool apart, const std::string& word, CommandLine& line) {
-    if (apart) {
-      line.insert(line.end(), words.begin(), words.end());
-      return;
-    }
-    // X="$@" and "$*" join the words; a lone "$@" stays what it is, to be split again where it is used without quotes.
-    if (words.size() == 1 && word.find('"') == std::string::npos) {
-      line.push_back(words.front());
-      return;
-    }
-    if (words.size() == 1 && words.front().kind == CommandWord::Kind::text) {
-      line.push_back(words.front());
-      return;
-    }
-    line.push_back(CommandWord::not_known(word));
-  }
-
-  static void split_fields(const CommandWord& value, const std::string& word, CommandLine& line) {
-    if (value.kind != CommandWord::Kind::text) {
-      line.push_back(value);
-      return;
-    }
-    if (value.text.find_first_of("*?[") != std::string::npos) {
-      line.push_back(CommandWord::not_known(word));
-      return;
-    }
-    std::string field;
-    for (const char c : value.text + ' ') {
-      if (c != ' ' && c != '\t' && c != '\n') {
-        field += c;
-      } else if (!field.empty()) {
-        line.push_back(CommandWord::of(std::exchange(field, {})));
-      }
-    }
-  }
-
-  static CommandWord count(const CommandLine& positional) {
-    std::size_t known = 0;
-    bool exact = true;
-    for (const CommandWord& word : positional) {
-      if (word.kind == CommandWord::Kind::text) {
-        ++known;
-      } else {
-        // Beam's runners give at least --id and --provision_endpoint.
-        if (word.kind == CommandWord::Kind::arguments) known += 2;
-        exact = false;
-      }
-    }
-    if (exact) return CommandWord::of(std::to_string(known));
-    CommandWord word = CommandWord::not_known("$#");
-    word.at_least = known;
-    return word;
-  }
-
-  static CommandWord nth(const CommandLine& positional, std::uint64_t number, const std::string& written) {
-    for (std::size_t i = 0; i < positional.size(); ++i) {
-      const CommandWord& word = positional[i];
-      if (word.kind == CommandWord::Kind::arguments) {
-        CommandWord one = CommandWord::not_known(written);
-        if (i + 1 == number || i + 2 == number) one.prefix = "--";
-        return one;
-      }
-      if (word.kind == CommandWord::Kind::unknown) return CommandWord::not_known(written);
-      if (i + 1 == number) return word;
-    }
-    return CommandWord::of("");
-  }
-
-  // ---- tests
-
-  Truth test(const std::vector<Word>& words, const State& state) const {
-    CommandLine line;
-    for (const Word& word : words) {
-      CommandLine one;
-      expand(word, state, false, one);
-      // A word that is gone or became several has no place in a test that is to be understood.
-      if (one.size() != 1) return Truth::maybe;
-      line.push_back(std::move(one.front()));
-    }
-    const auto text = [&](std::size_t i) {
-      return i < line.size() && line[i].kind == CommandWord::Kind::text ? line[i].text : std::string();
-    };
-    std::size_t from = 1, to = line.size();
-    if (text(0) != "test") {
-      if (to < 2 || (text(to - 1) != "]" && text(to - 1) != "]]")) return Truth::maybe;
-      --to;
-    }
-    bool negated = false;
-    while (from < to && text(from) == "!" && to - from > 1) {
-      negated = !negated;
-      ++from;
-    }
-    const Truth truth = test(
-        CommandLine(line.begin() + static_cast<std::ptrdiff_t>(from), line.begin() + static_cast<std::ptrdiff_t>(to)));
-    return negated ? !truth : truth;
-  }
-
-  static Truth truth_of(bool value) { return value ? Truth::yes : Truth::no; }
-
-  static Truth is_empty(const CommandWord& word) {
-    if (word.kind == CommandWord::Kind::text) return truth_of(word.text.empty());
-    if (word.kind == CommandWord::Kind::arguments || !word.prefix.empty()) return Truth::no;
-    return Truth::maybe;
-  }
-
-  static Truth test(const CommandLine& line) {
-    if (line.size() == 1) return !is_empty(line[0]);
-    if (line.size() == 2 && line[0].text == "-z") return is_empty(line[1]);
-    if (line.size() == 2 && line[0].text == "-n") return !is_empty(line[1]);
-    if (line.size() != 3 || line[1].kind != CommandWord::Kind::text) return Truth::maybe;
-    const std::string& op = line[1].text;
-    if (op == "=" || op == "==" || op == "!=") {
-      const Truth same = equal(line[0], line[2]);
-      return op == "!=" ? !same : same;
-    }
-    const auto right = line[2].kind == CommandWord::Kind::text ? to_number(line[2].text) : std::nullopt;
-    if (!right) return Truth::maybe;
-    const auto left = line[0].kind == CommandWord::Kind::text ? to_number(line[0].text) : std::nullopt;
-    const std::uint64_t least = left ? *left : line[0].at_least;
-    if (!left && line[0].at_least == 0) return Truth::maybe;
-    if (op == "-eq") return left ? truth_of(*left == *right) : least > *right ? Truth::no : Truth::maybe;
-    if (op == "-ne") return left ? truth_of(*left != *right) : least > *right ? Truth::yes : Truth::maybe;
-    if (op == "-gt") return least > *right ? Truth::yes : left ? Truth::no : Truth::maybe;
-    if (op == "-ge") return least >= *right ? Truth::yes : left ? Truth::no : Truth::maybe;
-    if (op == "-lt") return least >= *right ? Truth::no : left ? Truth::yes : Truth::maybe;
-    if (op == "-le") return least > *right ? Truth::no : left ? Truth::yes : Truth::maybe;
-    return Truth::maybe;
-  }
-
-  static Truth equal(const CommandWord& a, const CommandWord& b) {
-    if (a.kind == CommandWord::Kind::text && b.kind == CommandWord::Kind::text) return truth_of(a.text == b.text);
-    const CommandWord& open = a.kind == CommandWord::Kind::text ? b : a;
-    const CommandWord& fixed = a.kind == CommandWord::Kind::text ? a : b;
-    if (fixed.kind != CommandWord::Kind::text) return Truth::maybe;
-    if (open.kind == CommandWord::Kind::arguments) return Truth::maybe;
-    if (!open.prefix.empty() && !fixed.text.starts_with(open.prefix)) return Truth::no;
-    if (open.at_least > 0) {
-      const auto number = to_number(fixed.text);
-      if (number && *number < open.at_least) return Truth::no;
-    }
-    return Truth::maybe;
-  }
-
-  // ---- states
-
-  static State merged(const State& a, const State& b) {
-    State result = a;
-    result.context.variables_lost = a.context.variables_lost || b.context.variables_lost;
-    for (auto& [name, value] : result.context.variables) {
-      const auto other = b.context.variables.find(name);
-      if (other == b.context.variables.end() || other->second != value) value.reset();
-    }
-    for (const auto& [name, value] : b.context.variables) result.context.variables.try_emplace(name, std::nullopt);
-    if (a.context.folder != b.context.folder) result.context.folder.reset();
-    if (a.positional != b.positional) result.positional = {CommandWord::not_known("\"$@\"")};
-    for (const Candidate& one : b.last) {
-      // More than max_ends make the answer unknown anyway.
-      if (result.last.size() > max_ends) break;
-      if (std::find(result.last.begin(), result.last.end(), one) == result.last.end()) result.last.push_back(one);
-    }
-    for (const CommandLine& one : b.background) {
-      if (result.background.size() > max_ends) break;
-      if (std::find(result.background.begin(), result.background.end(), one) == result.background.end())
-        result.background.push_back(one);
-    }
-    return result;
-  }
-
   std::string self_;
   const EndsThere& ends_there_;
   std::map<std::string, const Statements*> functions_;
@@ -866,14 +528,6 @@ class Evaluator {
 };
 
 }  // namespace
-
-std::optional<std::string> ShellContext::variable(std::string_view name) const {
-  const auto found = variables.find(name);
-  if (found == variables.end()) return variables_lost ? std::nullopt : std::optional<std::string>("");
-  if (!found->second || found->second->size() != 1 || found->second->front().kind != CommandWord::Kind::text)
-    return std::nullopt;
-  return found->second->front().text;
-}
 
 std::vector<ScriptEnd> read_start_script(std::string_view text, const std::string& self, const CommandLine& arguments,
                                          const ShellContext& context, const EndsThere& ends_there) {

@@ -93,6 +93,7 @@ TEST_CASE("conditions that can be decided are", "[script]") {
   CHECK(ends("if [ $# -gt 0 ]; then exec /b/boot \"$@\"; fi\nexec bash") == "/b/boot ARGS");
   CHECK(ends("if [ \"$1\" = \"bash\" ]; then exec bash; fi\nexec /b/boot \"$@\"") == "/b/boot ARGS");
   CHECK(ends("if [ -z \"$1\" ]; then exec bash; else exec /b/boot \"$@\"; fi") == "/b/boot ARGS");
+  CHECK(ends("if [ \"x$1\" = xbash ]; then exec bash; fi\nexec /b/boot \"$@\"") == "/b/boot ARGS");
   CHECK(ends("[ \"$BEAM\" = /opt/apache/beam ] && exec /b/boot \"$@\"\nexec bash") == "/b/boot ARGS");
 }
 
