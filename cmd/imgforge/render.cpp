@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
 #include <map>
 
@@ -35,6 +36,15 @@ struct Planned {
   Plan plan;
 };
 
+/// A plan knows the places of what it is at odds with, the lines themselves are here.
+void show_lines(std::vector<Diagnostic>& diagnostics, const std::string& text) {
+  const std::vector<std::string_view> all = lines(text);
+  for (Diagnostic& diagnostic : diagnostics) {
+    const std::size_t line = diagnostic.place.line;
+    if (diagnostic.line_text.empty() && line > 0 && line <= all.size()) diagnostic.line_text = all[line - 1];
+  }
+}
+
 /// The plans of all recipes, in their order. Every diagnostic goes to stderr before anything is thrown, so that all faults
 /// of all recipes can be mended in one go.
 std::vector<Planned> plan_all(const RenderOptions& options, const Knowledge& knowledge) {
@@ -43,9 +53,8 @@ std::vector<Planned> plan_all(const RenderOptions& options, const Knowledge& kno
   std::size_t faults = 0;
   for (const std::string& file : options.recipes) {
     const bool standard_input = file == "-";
-    RecipeParse parse = standard_input
-                            ? parse_recipe(read_standard_input(recipe_limit), "<stdin>", options.overrides)
-                            : parse_recipe(read_file(file, recipe_limit), file, options.overrides);
+    const std::string text = standard_input ? read_standard_input(recipe_limit) : read_file(file, recipe_limit);
+    RecipeParse parse = parse_recipe(text, standard_input ? "<stdin>" : file, options.overrides);
     std::vector<Diagnostic> diagnostics = std::move(parse.diagnostics);
     if (parse.recipe) {
       PlanResult result = make_plan(*parse.recipe, knowledge);
@@ -53,6 +62,7 @@ std::vector<Planned> plan_all(const RenderOptions& options, const Knowledge& kno
                          std::make_move_iterator(result.diagnostics.end()));
       if (result.plan) plans.push_back({standard_input ? "<stdin>" : file, std::move(*result.plan)});
     }
+    show_lines(diagnostics, text);
     for (const Diagnostic& diagnostic : diagnostics) {
       fmt::print(stderr, "{}", to_string(diagnostic));
       if (diagnostic.level == Diagnostic::Level::error) ++faults;
@@ -73,7 +83,7 @@ std::vector<std::string> output_files(const RenderOptions& options, const std::v
   if (!to_folder) {
     if (plans.size() == 1) return {options.output};
     throw Error(ErrorKind::usage, fmt::format("-o {} is no folder, and there are {} recipes", options.output, plans.size()),
-                "name a folder that exists; each recipe becomes NAME.Dockerfile in it");
+                "name a folder that exists, or end it in /; each recipe becomes NAME.Dockerfile in it");
   }
   std::vector<std::string> files;
   std::map<std::string, std::string> recipe_of;
@@ -87,6 +97,12 @@ std::vector<std::string> output_files(const RenderOptions& options, const std::v
     files.push_back((std::filesystem::path(options.output) / (name + ".Dockerfile")).string());
   }
   return files;
+}
+
+void make_folder(const std::string& path) {
+  std::error_code failed;
+  std::filesystem::create_directories(path, failed);
+  if (failed) throw Error(ErrorKind::file, fmt::format("cannot make the folder {}: {}", path, failed.message()));
 }
 
 int render(const RenderOptions& options) {
@@ -113,6 +129,7 @@ int render(const RenderOptions& options) {
   }
   if (!options.output.empty()) {
     const std::vector<std::string> files = output_files(options, plans);
+    if (options.output.ends_with('/')) make_folder(options.output);
     for (std::size_t i = 0; i < files.size(); ++i) write_file_atomically(files[i], texts[i]);
   } else if (!options.explain) {
     print(texts.front());

@@ -85,7 +85,9 @@ void Planner::miniforge() {
 
 void Planner::beam_requirements() {
   const Version& beam = *recipe_.beam_version;
-  if (recipe_.beam_extras.empty() && recipe_.target.runner == Runner::dataflow) {
+  // An empty list that somebody wrote means none.
+  const bool left_out = recipe_.beam_extras.empty() && recipe_.places.count("beam.extras") == 0;
+  if (left_out && recipe_.target.runner == Runner::dataflow) {
     recipe_.beam_extras = {"gcp"};
     derive("beam.extras", "gcp", "Dataflow needs Google Cloud's client libraries");
   }
