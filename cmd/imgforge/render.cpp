@@ -1,4 +1,6 @@
 // imgforge render RECIPE...: recipes as Dockerfiles. Nothing is written where any recipe is at fault.
+#include "render/render.hpp"
+
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -13,7 +15,6 @@
 #include "options.hpp"
 #include "recipe/parse.hpp"
 #include "render/plan.hpp"
-#include "render/render.hpp"
 #include "render/templates.hpp"
 
 namespace imgforge {
@@ -45,8 +46,8 @@ void show_lines(std::vector<Diagnostic>& diagnostics, const std::string& text) {
   }
 }
 
-/// The plans of all recipes, in their order. Every diagnostic goes to stderr before anything is thrown, so that all faults
-/// of all recipes can be mended in one go.
+/// The plans of all recipes, in their order. Every diagnostic goes to stderr before anything is thrown, so that all
+/// faults of all recipes can be mended in one go.
 std::vector<Planned> plan_all(const RenderOptions& options, const Knowledge& knowledge) {
   std::vector<Planned> plans;
   std::vector<std::string> at_fault;
@@ -82,7 +83,8 @@ std::vector<std::string> output_files(const RenderOptions& options, const std::v
   const bool to_folder = std::filesystem::is_directory(options.output, ignored) || options.output.ends_with('/');
   if (!to_folder) {
     if (plans.size() == 1) return {options.output};
-    throw Error(ErrorKind::usage, fmt::format("-o {} is no folder, and there are {} recipes", options.output, plans.size()),
+    throw Error(ErrorKind::usage,
+                fmt::format("-o {} is no folder, and there are {} recipes", options.output, plans.size()),
                 "name a folder that exists, or end it in /; each recipe becomes NAME.Dockerfile in it");
   }
   std::vector<std::string> files;
@@ -91,7 +93,8 @@ std::vector<std::string> output_files(const RenderOptions& options, const std::v
     const std::string& name = planned.plan.recipe.name;
     const auto [other, is_new] = recipe_of.emplace(name, planned.file);
     if (!is_new) {
-      throw Error(ErrorKind::usage, fmt::format("{} and {} are both named {}, and would be one file", other->second, planned.file, name),
+      throw Error(ErrorKind::usage,
+                  fmt::format("{} and {} are both named {}, and would be one file", other->second, planned.file, name),
                   "change the name of one, or render them apart");
     }
     files.push_back((std::filesystem::path(options.output) / (name + ".Dockerfile")).string());
@@ -143,7 +146,8 @@ void add_render(CLI::App& app, Action& action) {
   auto options = std::make_shared<RenderOptions>();
   CLI::App* command = app.add_subcommand("render", "Recipes as Dockerfiles");
   command->footer(
-      "One recipe goes to stdout where -o is left out; - reads it from stdin. With a folder, each becomes NAME.Dockerfile in it.\n"
+      "One recipe goes to stdout where -o is left out; - reads it from stdin. With a folder, each becomes "
+      "NAME.Dockerfile in it.\n"
       "Nothing is written where any recipe is at fault.\n\n"
       "Examples:\n"
       "  imgforge render recipes/dataflow-gpu-wheels.yaml\n"
@@ -151,13 +155,20 @@ void add_render(CLI::App& app, Action& action) {
       "  imgforge render worker.yaml --explain");
   command->add_option("RECIPE", options->recipes, "Recipes (YAML), or - for stdin")->required()->type_name("");
   command->add_option("-o,--output", options->output, "The Dockerfile, or a folder for several")->type_name("FILE|DIR");
-  command->add_option("--set", options->overrides, "Set a key of every recipe: path=value, as python.version=3.10; may be repeated")
+  command
+      ->add_option("--set", options->overrides,
+                   "Set a key of every recipe: path=value, as python.version=3.10; may be repeated")
       ->type_name("PATH=VALUE")
       ->expected(1)
       ->take_all();
-  command->add_flag("--explain", options->explain, "Print each derived value, why, and the row it came from; no Dockerfile without -o");
-  command->add_option("--templates", options->templates, "Blocks of this folder (NAME.mustache) in place of the built-in ones")->type_name("DIR");
-  command->add_option("--knowledge", options->knowledge, "Lay the tables of this folder over the built-in ones")->type_name("DIR");
+  command->add_flag("--explain", options->explain,
+                    "Print each derived value, why, and the row it came from; no Dockerfile without -o");
+  command
+      ->add_option("--templates", options->templates,
+                   "Blocks of this folder (NAME.mustache) in place of the built-in ones")
+      ->type_name("DIR");
+  command->add_option("--knowledge", options->knowledge, "Lay the tables of this folder over the built-in ones")
+      ->type_name("DIR");
   command->callback([options, &action] { action = [options] { return render(*options); }; });
 }
 

@@ -19,7 +19,8 @@ class BlockCheck {
 
   std::vector<Diagnostic> run() {
     if (text_.size() > longest_block) {
-      report(0, fmt::format("the block has {}, at most {} are read", human_size(text_.size()), human_size(longest_block)));
+      report(0,
+             fmt::format("the block has {}, at most {} are read", human_size(text_.size()), human_size(longest_block)));
       return std::move(diagnostics_);
     }
     if (!is_utf8(text_)) {
@@ -70,10 +71,12 @@ class BlockCheck {
     } else if (opens && *known == NameKind::text) {
       report(at, fmt::format("{} is a text, not a section", name), fmt::format("write {{{{{}}}}}", name));
     } else if (!opens && *known != NameKind::text) {
-      report(at, fmt::format("{} is a section, not a text", name), fmt::format("write {{{{#{0}}}}} ... {{{{/{0}}}}}", name));
+      report(at, fmt::format("{} is a section, not a text", name),
+             fmt::format("write {{{{#{0}}}}} ... {{{{/{0}}}}}", name));
     }
     if (!opens) return;
-    if (open_.size() >= deepest_sections) report(at, fmt::format("sections are nested deeper than {}", deepest_sections));
+    if (open_.size() >= deepest_sections)
+      report(at, fmt::format("sections are nested deeper than {}", deepest_sections));
     const BlockShape::List* list = nullptr;
     if (kind == '#') {
       for (const BlockShape::List& candidate : shape_.lists) {
@@ -120,13 +123,15 @@ class BlockCheck {
     std::string hint = near            ? fmt::format("did you mean {}?", *near)
                        : known.empty() ? fmt::format("the block {} has no values", shape_.name)
                                        : fmt::format("known here: {}", join_words(known));
-    report(at, fmt::format("unknown name \"{}\"", escape_for_display(std::string_view(name).substr(0, 80))), std::move(hint));
+    report(at, fmt::format("unknown name \"{}\"", escape_for_display(std::string_view(name).substr(0, 80))),
+           std::move(hint));
   }
 
   void report(std::size_t at, std::string message, std::string hint = {}) {
     Diagnostic diagnostic;
     diagnostic.place.file = file_;
-    diagnostic.place.line = 1 + static_cast<std::size_t>(std::count(text_.begin(), text_.begin() + static_cast<std::ptrdiff_t>(at), '\n'));
+    diagnostic.place.line =
+        1 + static_cast<std::size_t>(std::count(text_.begin(), text_.begin() + static_cast<std::ptrdiff_t>(at), '\n'));
     const std::size_t start = at == 0 ? std::string_view::npos : text_.rfind('\n', at - 1);
     diagnostic.place.column = at - (start == std::string_view::npos ? 0 : start + 1) + 1;
     diagnostic.message = std::move(message);

@@ -2,13 +2,14 @@
 #include "render/blocks.hpp"
 
 // The blocks of templates/, in the order in which they stand in a Dockerfile.
-#define IMGFORGE_BLOCKS(X)                                                                                            \
-  X(header) X(stage_beam_sdk) X(stage_uv) X(stage_cudnn) X(from) X(apt) X(python_apt) X(python_deadsnakes)             \
-  X(python_conda) X(python_uv) X(python_check) X(cuda_runfile) X(cudnn) X(gpu_environment) X(pip_files) X(frameworks) \
-  X(beam) X(packages) X(pip_location) X(boot) X(files) X(environment) X(workdir) X(labels) X(entrypoint)
+#define IMGFORGE_BLOCKS(X)                                                                                        \
+  X(header)                                                                                                       \
+  X(stage_beam_sdk) X(stage_uv) X(stage_cudnn) X(from) X(apt) X(python_apt) X(python_deadsnakes) X(python_conda)  \
+      X(python_uv) X(python_check) X(cuda_runfile) X(cudnn) X(gpu_environment) X(pip_files) X(frameworks) X(beam) \
+          X(packages) X(pip_location) X(boot) X(files) X(environment) X(workdir) X(labels) X(entrypoint)
 
 extern "C" {
-#define IMGFORGE_DECLARE(name)                 \
+#define IMGFORGE_DECLARE(name)                       \
   extern const char imgforge_block_##name##_begin[]; \
   extern const char imgforge_block_##name##_end[];
 IMGFORGE_BLOCKS(IMGFORGE_DECLARE)
@@ -35,10 +36,7 @@ const std::vector<BlockShape>& block_shapes() {
       {"from", {}, {}, {}},
       {"apt", {}, {}, {apt_packages}},
       {"python_apt", {}, {}, {}},
-      {"python_deadsnakes",
-       {"minor", "suite", "url", "key_url", "key_fingerprint"},
-       {"suite_unknown"},
-       {apt_packages}},
+      {"python_deadsnakes", {"minor", "suite", "url", "key_url", "key_fingerprint"}, {"suite_unknown"}, {apt_packages}},
       {"python_conda", {"minor", "url", "sha256"}, {"sha256_known"}, {}},
       {"python_uv", {"minor"}, {}, {}},
       {"python_check", {"minor"}, {"link", "venv"}, {}},
@@ -69,8 +67,9 @@ const BlockShape* find_block_shape(std::string_view name) {
 
 std::map<std::string, std::string, std::less<>> embedded_blocks() {
   return {
-#define IMGFORGE_ENTRY(name) \
-  {#name, std::string(imgforge_block_##name##_begin, static_cast<std::size_t>(imgforge_block_##name##_end - imgforge_block_##name##_begin))},
+#define IMGFORGE_ENTRY(name)                         \
+  {#name, std::string(imgforge_block_##name##_begin, \
+                      static_cast<std::size_t>(imgforge_block_##name##_end - imgforge_block_##name##_begin))},
       IMGFORGE_BLOCKS(IMGFORGE_ENTRY)
 #undef IMGFORGE_ENTRY
   };

@@ -23,7 +23,8 @@ bool needs_quotes(std::string_view text) noexcept {
 void refuse_controls(std::string_view text) {
   const auto is_control = [](char c) { return (c >= 0 && c < ' ' && c != '\t') || c == 0x7F; };
   if (std::none_of(text.begin(), text.end(), is_control)) return;
-  throw Error(ErrorKind::templates, "a Dockerfile cannot carry this text, it holds a control character: " + escape_for_display(text),
+  throw Error(ErrorKind::templates,
+              "a Dockerfile cannot carry this text, it holds a control character: " + escape_for_display(text),
               "put it into a file and copy the file");
 }
 

@@ -137,7 +137,8 @@ void Planner::look_up_base() {
     if (const LinuxRelease* os = knowledge_.linux_release(plan_.base->os)) plan_.os = *os;
   }
   if (plan_.os && plan_.os->id.starts_with("alpine")) {
-    error("base.image", fmt::format("{} stands on Alpine: apache-beam and the frameworks have no wheels for musl", base_text()),
+    error("base.image",
+          fmt::format("{} stands on Alpine: apache-beam and the frameworks have no wheels for musl", base_text()),
           "take an image that stands on Debian or Ubuntu");
   }
   if (image.repository().ends_with("_distroless")) {
@@ -179,7 +180,8 @@ void Planner::default_beam() {
 void Planner::default_python() {
   const BeamRelease* release = knowledge_.beam_release(*recipe_.beam_version);
   if (release == nullptr) {
-    error("beam.version", fmt::format("Beam {} is not known, so python.version cannot be left out", recipe_.beam_version->to_string()),
+    error("beam.version",
+          fmt::format("Beam {} is not known, so python.version cannot be left out", recipe_.beam_version->to_string()),
           "write python: {version: \"3.11\"}");
     return;
   }
@@ -187,7 +189,8 @@ void Planner::default_python() {
   const auto supported_for_a_year = [&](const PythonMinor& minor) {
     const auto& releases = knowledge_.beam_releases();
     return std::all_of(releases.begin(), releases.end(), [&](const BeamRelease& other) {
-      const bool in_the_year = other.version <= release->version && days(release->released) - days(other.released) < 366;
+      const bool in_the_year =
+          other.version <= release->version && days(release->released) - days(other.released) < 366;
       return !in_the_year || has(other.pythons, minor);
     });
   };
@@ -199,8 +202,8 @@ void Planner::default_python() {
     found = true;
   }
   recipe_.python_version = chosen;
-  derive("python.version", chosen.to_string(), "the newest that Beam has supported for a year, so that frameworks have wheels for it",
-         release->source);
+  derive("python.version", chosen.to_string(),
+         "the newest that Beam has supported for a year, so that frameworks have wheels for it", release->source);
 }
 
 void Planner::python_source() {
@@ -214,12 +217,20 @@ void Planner::python_source() {
   };
   if (!plan_.base) {
     choose(PythonFrom::base, "nothing else is known of the base image", {});
+  } else if (base_is("beam-sdk") && plan_.base->python && *plan_.base->python != python()) {
+    recipe_.python_from = PythonFrom::base;  // for what comes after; this is not what anybody meant
+    by_row(*plan_.base, "base.image",
+           fmt::format("{} is the SDK image of Python {}, and the recipe asks for {}", base_text(),
+                       plan_.base->python->to_string(), python().to_string()),
+           fmt::format("write {}, or leave base out", plan_.sdk_image->to_string()));
   } else if (plan_.base->python == python() || (!plan_.base->python && !plan_.base->python_path.empty())) {
-    choose(PythonFrom::base, fmt::format("the base image brings it at {}", plan_.base->python_path), plan_.base->source);
+    choose(PythonFrom::base, fmt::format("the base image brings it at {}", plan_.base->python_path),
+           plan_.base->source);
   } else if (plan_.os && plan_.os->python == python()) {
     choose(PythonFrom::apt, fmt::format("it is the python3 of {}", plan_.os->id), plan_.os->source);
   } else if (plan_.os && has(plan_.os->deadsnakes, python())) {
-    choose(PythonFrom::deadsnakes, fmt::format("it has Python {} for {}", python().to_string(), plan_.os->id), plan_.os->source);
+    choose(PythonFrom::deadsnakes, fmt::format("it has Python {} for {}", python().to_string(), plan_.os->id),
+           plan_.os->source);
   } else {
     choose(PythonFrom::conda, "neither the base image nor an archive for its distribution has it", {});
   }
@@ -249,15 +260,19 @@ void Planner::check_python_source() {
       return;
     case PythonFrom::deadsnakes:
       if (!plan_.os) {
-        if (plan_.base) warning("python.from", fmt::format("deadsnakes is for Ubuntu, and which release {} stands on is not known", base_text()));
+        if (plan_.base)
+          warning("python.from",
+                  fmt::format("deadsnakes is for Ubuntu, and which release {} stands on is not known", base_text()));
       } else if (!plan_.os->id.starts_with("ubuntu")) {
         error("python.from", fmt::format("deadsnakes is for Ubuntu, and {} stands on {}", base_text(), plan_.os->id),
               plan_.os->python == python() ? "write from: apt" : "write from: conda");
       } else if (!has(plan_.os->deadsnakes, python())) {
         const std::string known = plan_.os->deadsnakes.empty() ? "it has none for this release (any more)"
                                                                : "it has " + list_of(plan_.os->deadsnakes);
-        by_row(*plan_.os, "python.version", fmt::format("deadsnakes has no Python {} for {}: {}", wanted, plan_.os->id, known),
-               plan_.os->python == python() ? fmt::format("{} is the release's own: write from: apt", wanted) : "write from: conda");
+        by_row(*plan_.os, "python.version",
+               fmt::format("deadsnakes has no Python {} for {}: {}", wanted, plan_.os->id, known),
+               plan_.os->python == python() ? fmt::format("{} is the release's own: write from: apt", wanted)
+                                            : "write from: conda");
       }
       return;
     case PythonFrom::conda:
@@ -279,7 +294,8 @@ void Planner::check_beam() {
       error("beam.version", fmt::format("there is no release {} of Beam", beam.to_string()),
             near ? fmt::format("did you mean {}?", *near) : fmt::format("the newest known is {}", newest));
     } else {
-      warning("beam.version", fmt::format("Beam {} is not known here, the newest known is {}", beam.to_string(), newest),
+      warning("beam.version",
+              fmt::format("Beam {} is not known here, the newest known is {}", beam.to_string(), newest),
               "newer tables can be laid over with --knowledge");
     }
     return;
@@ -291,23 +307,29 @@ void Planner::check_beam() {
   const auto newer = std::find_if(releases.begin(), releases.end(), [&](const BeamRelease& row) {
     return row.version > release->version && has(row.pythons, python());
   });
-  if (newer != releases.end()) hint += fmt::format("; {} is the first after it that supports {}", newer->version.to_string(), python().to_string());
-  by_row(*release, path, fmt::format("Beam {} does not support Python {}", beam.to_string(), python().to_string()), hint);
+  if (newer != releases.end())
+    hint +=
+        fmt::format("; {} is the first after it that supports {}", newer->version.to_string(), python().to_string());
+  by_row(*release, path, fmt::format("Beam {} does not support Python {}", beam.to_string(), python().to_string()),
+         hint);
 }
 
 void Planner::boot() {
   const Reference& image = *recipe_.base_image;
   const auto version = Version::parse(image.tag());
-  plan_.base_is_sdk = base_is("beam-sdk") && version && *version == *recipe_.beam_version;
-  if (plan_.base_is_sdk && recipe_.boot == BootFrom::copy) {
+  const bool same_release = base_is("beam-sdk") && version && *version == *recipe_.beam_version;
+  plan_.base_is_sdk = same_release && base_interpreter();
+  if (same_release && recipe_.boot == BootFrom::copy) {
     recipe_.boot = BootFrom::inherit;
     derive("beam.boot", "inherit", "the base image is the SDK image of this Beam release, boot is in it");
-  } else if (base_is("beam-sdk") && version && recipe_.boot == BootFrom::inherit && !plan_.base_is_sdk) {
-    error("beam.boot", fmt::format("boot of {} is Beam {}'s, and the recipe asks for {}", base_text(), version->to_string(),
-                                   recipe_.beam_version->to_string()),
+  } else if (base_is("beam-sdk") && version && recipe_.boot == BootFrom::inherit && !same_release) {
+    error("beam.boot",
+          fmt::format("boot of {} is Beam {}'s, and the recipe asks for {}", base_text(), version->to_string(),
+                      recipe_.beam_version->to_string()),
           "leave beam.boot out, or let base.image and beam.version agree");
   } else if (plan_.base && !base_is("beam-sdk") && recipe_.boot == BootFrom::inherit) {
-    error("beam.boot", fmt::format("{} has no boot to inherit", base_text()), "leave beam.boot out: boot is copied from the SDK image");
+    error("beam.boot", fmt::format("{} has no boot to inherit", base_text()),
+          "leave beam.boot out: boot is copied from the SDK image");
   }
 }
 

@@ -33,23 +33,23 @@ struct Plan {
   Recipe recipe;   // the same, filled up: what was left out is there
   std::string knowledge_version;
 
-  std::optional<BaseImage> base;   // what is known of recipe.base_image
-  std::optional<LinuxRelease> os;  // and of what it stands on
+  std::optional<BaseImage> base;       // what is known of recipe.base_image
+  std::optional<LinuxRelease> os;      // and of what it stands on
   std::optional<Reference> sdk_image;  // that boot is copied from
-  bool base_is_sdk = false;        // it is the base itself, so boot is there
+  bool base_is_sdk = false;            // it is the base itself, so boot is there
 
-  std::vector<std::string> apt;          // sorted, no package twice
-  std::vector<std::string> deadsnakes;   // packages of that archive
-  std::optional<Download> miniforge;     // of python.from: conda
-  bool link_python = false;              // `python` may be missing beside python3, and is linked then
-  bool externally_managed = false;       // PEP 668: pip has to be told that this is meant
-  bool needs_venv = false;               // boot makes a virtual environment at every start
-  bool pip_location = false;             // boot looks for /usr/local/bin/pip
+  std::vector<std::string> apt;         // sorted, no package twice
+  std::vector<std::string> deadsnakes;  // packages of that archive
+  std::optional<Download> miniforge;    // of python.from: conda
+  bool link_python = false;             // `python` may be missing beside python3, and is linked then
+  bool externally_managed = false;      // PEP 668: pip has to be told that this is meant
+  bool needs_venv = false;              // boot makes a virtual environment at every start
+  bool pip_location = false;            // boot looks for /usr/local/bin/pip
 
-  std::vector<std::string> frameworks;   // requirements that bring the frameworks
-  std::vector<std::string> kept;         // requirements that the base meets, and that pip has to leave alone
-  std::vector<std::string> beam;         // requirements that bring Beam
-  std::vector<std::string> find_links;   // beside the recipe's own
+  std::vector<std::string> frameworks;  // requirements that bring the frameworks
+  std::vector<std::string> kept;        // requirements that the base meets, and that pip has to leave alone
+  std::vector<std::string> beam;        // requirements that bring Beam
+  std::vector<std::string> find_links;  // beside the recipe's own
   bool pip_check = true;
 
   std::optional<Download> cuda_runfile;
@@ -59,7 +59,7 @@ struct Plan {
 
   std::vector<std::pair<std::string, std::string>> environment;
 
-  std::vector<Derivation> derivations;
+  std::vector<Derivation> derivations;  // in the order in which they were made
 };
 
 struct PlanResult {

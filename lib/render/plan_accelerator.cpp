@@ -34,7 +34,9 @@ std::string checksum_command(const Download& download) {
 }
 
 bool Planner::base_brings_cuda() const {
-  return plan_.base && (plan_.base->cuda || base_is("cuda") || base_is("pytorch") || plan_.base->kind.starts_with(ngc_prefix) ||
+  // That of PyTorch's images is in their interpreter.
+  return plan_.base && (plan_.base->cuda || base_is("cuda") || (base_is("pytorch") && base_interpreter()) ||
+                        plan_.base->kind.starts_with(ngc_prefix) ||
                         (base_is("tensorflow") && recipe_.base_image->tag().find("-gpu") != std::string::npos));
 }
 
@@ -61,7 +63,8 @@ void Planner::cuda_source(GpuSpec& gpu) {
               "write accelerator.gpu.cuda.from where it does not");
     } else {
       gpu.cuda.from = CudaFrom::wheels;
-      derive("accelerator.gpu.cuda.from", "wheels", "the base image brings no CUDA, and wheels are the smallest way to it");
+      derive("accelerator.gpu.cuda.from", "wheels",
+             "the base image brings no CUDA, and wheels are the smallest way to it");
     }
   } else if (gpu.cuda.from == CudaFrom::base && plan_.base && !base_brings_cuda()) {
     by_row(*plan_.base, "accelerator.gpu.cuda.from", fmt::format("{} brings no CUDA", base_text()),
@@ -71,14 +74,16 @@ void Planner::cuda_source(GpuSpec& gpu) {
   gpu.cuda.version = plan_.base->cuda;
   if (!gpu.cuda.version && base_is("cuda")) gpu.cuda.version = version_in(recipe_.base_image->tag());
   if (gpu.cuda.version) {
-    derive("accelerator.gpu.cuda.version", gpu.cuda.version->to_string(), "what the base image brings", plan_.base->source);
+    derive("accelerator.gpu.cuda.version", gpu.cuda.version->to_string(), "what the base image brings",
+           plan_.base->source);
   }
 }
 
 void Planner::cudnn_source(GpuSpec& gpu) {
   if (gpu.cudnn.from) {
     if (gpu.cudnn.from == CudnnFrom::base && gpu.cuda.from != CudaFrom::base && plan_.base && !base_brings_cuda()) {
-      by_row(*plan_.base, "accelerator.gpu.cudnn.from", fmt::format("{} brings no cuDNN", base_text()), "leave it out for wheels");
+      by_row(*plan_.base, "accelerator.gpu.cudnn.from", fmt::format("{} brings no cuDNN", base_text()),
+             "leave it out for wheels");
     }
     return;
   }
@@ -121,7 +126,8 @@ void Planner::runfile(GpuSpec& gpu) {
     if (cuda.version) derive("accelerator.gpu.cuda.version", cuda.version->to_string(), "the name of the runfile");
   }
   if (download.sha256.empty()) {
-    warning("accelerator.gpu.cuda.url", fmt::format("no SHA-256 sum is known for {}: the build will not check it", download.url),
+    warning("accelerator.gpu.cuda.url",
+            fmt::format("no SHA-256 sum is known for {}: the build will not check it", download.url),
             fmt::format("write what this prints as accelerator.gpu.cuda.sha256: {}", checksum_command(download)));
   }
   plan_.cuda_runfile = std::move(download);
@@ -140,7 +146,9 @@ void Planner::archive(GpuSpec& gpu) {
   Download download{cudnn.url, cudnn.file, cudnn.sha256};
   if (download.sha256.empty()) {
     const std::string path = download.file.empty() ? "accelerator.gpu.cudnn.url" : "accelerator.gpu.cudnn.file";
-    warning(path, fmt::format("no SHA-256 sum is known for {}: the build will not check it", download.file.empty() ? download.url : download.file),
+    warning(path,
+            fmt::format("no SHA-256 sum is known for {}: the build will not check it",
+                        download.file.empty() ? download.url : download.file),
             fmt::format("write what this prints as accelerator.gpu.cudnn.sha256: {}", checksum_command(download)));
   }
   plan_.cudnn_archive = std::move(download);
@@ -152,7 +160,8 @@ void Planner::apt_cuda(GpuSpec& gpu) {
   if (!cuda && !cudnn) return;
   const std::string path = cuda ? "accelerator.gpu.cuda.from" : "accelerator.gpu.cudnn.from";
   if (plan_.base && !base_is("cuda") && !plan_.base->kind.starts_with(ngc_prefix)) {
-    error(path, fmt::format("{} has no apt repository of NVIDIA's", base_text()), "take an nvidia/cuda image as base.image, or leave it out for wheels");
+    error(path, fmt::format("{} has no apt repository of NVIDIA's", base_text()),
+          "take an nvidia/cuda image as base.image, or leave it out for wheels");
     return;
   }
   if (cuda) {
@@ -165,7 +174,8 @@ void Planner::apt_cuda(GpuSpec& gpu) {
   if (!cudnn) return;
   if (!gpu.cuda.version) gpu.cuda.version = version_in(recipe_.base_image->tag());
   if (!gpu.cudnn.version || !gpu.cuda.version) {
-    error(path, "cuDNN from apt needs its version, and CUDA's", "write accelerator.gpu.cudnn.version: \"8.9\" and accelerator.gpu.cuda.version: \"12.2\"");
+    error(path, "cuDNN from apt needs its version, and CUDA's",
+          "write accelerator.gpu.cudnn.version: \"8.9\" and accelerator.gpu.cuda.version: \"12.2\"");
     return;
   }
   // From 9 on the package has CUDA's major in its name, before it is in the version.
@@ -173,14 +183,17 @@ void Planner::apt_cuda(GpuSpec& gpu) {
   if (version.major() >= 9)
     add_apt(fmt::format("libcudnn{}-cuda-{}={}.*", version.major(), gpu.cuda.version->major(), version.to_string()));
   else
-    add_apt(fmt::format("libcudnn{}={}.*+cuda{}.{}", version.major(), version.to_string(), gpu.cuda.version->major(), gpu.cuda.version->minor()));
+    add_apt(fmt::format("libcudnn{}={}.*+cuda{}.{}", version.major(), version.to_string(), gpu.cuda.version->major(),
+                        gpu.cuda.version->minor()));
 }
 
 void Planner::library_path() {
-  const auto own = std::find_if(recipe_.env.begin(), recipe_.env.end(), [](const auto& variable) { return variable.first == "LD_LIBRARY_PATH"; });
+  const auto own = std::find_if(recipe_.env.begin(), recipe_.env.end(),
+                                [](const auto& variable) { return variable.first == "LD_LIBRARY_PATH"; });
   if (own != recipe_.env.end()) {
     if (own->second.find("/usr/local/nvidia/lib64") == std::string::npos) {
-      warning("env.LD_LIBRARY_PATH", "without /usr/local/nvidia/lib64 on LD_LIBRARY_PATH the driver is not found, which workers mount there",
+      warning("env.LD_LIBRARY_PATH",
+              "without /usr/local/nvidia/lib64 on LD_LIBRARY_PATH the driver is not found, which workers mount there",
               "add it, or leave LD_LIBRARY_PATH to imgforge");
     }
     return;
@@ -215,7 +228,8 @@ void Planner::tpu() {
     return;
   }
   for (const auto& [name, value] : row->env) {
-    const auto own = std::find_if(recipe_.env.begin(), recipe_.env.end(), [&, &name = name](const auto& variable) { return variable.first == name; });
+    const auto own = std::find_if(recipe_.env.begin(), recipe_.env.end(),
+                                  [&, &name = name](const auto& variable) { return variable.first == name; });
     if (own == recipe_.env.end()) {
       recipe_.env.emplace_back(name, value);
       derive("env." + name, value, fmt::format("what {} of {} needs", row->type, row->topology), row->source);
@@ -231,18 +245,21 @@ void Planner::framework(const std::string& name, const std::optional<Version>& v
   const std::string path = "frameworks." + name;
   const FrameworkRelease* row = knowledge_.framework(name, *version);
   std::string with_version = "==" + version->to_string();
-  if (plan_.base && plan_.base->kind.starts_with(ngc_prefix)) {
-    warning(path, fmt::format("{} brings its own build of {}: none is installed", base_text(), name), fmt::format("leave {} out", path));
+  if (plan_.base && plan_.base->kind.starts_with(ngc_prefix) && base_interpreter()) {
+    warning(path, fmt::format("{} brings its own build of {}: none is installed", base_text(), name),
+            fmt::format("leave {} out", path));
     return;
   }
-  const bool in_base = base_is(name == "torch" ? "pytorch" : name);
+  const bool in_base = base_interpreter() && base_is(name == "torch" ? "pytorch" : name);
   if (in_base) {
     const auto brought = version_in(recipe_.base_image->tag());
     if (!brought || *brought == version->public_part()) {
       plan_.kept.push_back(name + with_version);
       return;
     }
-    warning(path, fmt::format("{} brings {} {}, which will be replaced by {}", base_text(), name, brought->to_string(), version->to_string()),
+    warning(path,
+            fmt::format("{} brings {} {}, which will be replaced by {}", base_text(), name, brought->to_string(),
+                        version->to_string()),
             "let the image and the recipe agree");
   }
   std::string wanted = name;
@@ -255,14 +272,16 @@ void Planner::framework(const std::string& name, const std::optional<Version>& v
     }
     if (!row->tpu_find_links.empty()) {
       plan_.find_links.push_back(row->tpu_find_links);
-      derive("packages.find_links", row->tpu_find_links, fmt::format("where libtpu is, for {} {}", name, version->to_string()), row->source);
+      derive("packages.find_links", row->tpu_find_links,
+             fmt::format("where libtpu is, for {} {}", name, version->to_string()), row->source);
     }
     const auto requirement = Requirement::parse(row->tpu_requirement);
     if (requirement && requirement->normalised() == name) {
       wanted = row->tpu_requirement;
     } else {
       // torch_xla has torch's minor, and not always its patch.
-      const std::string companion = fmt::format("{}~={}.{}.0", row->tpu_requirement, version->major(), version->minor());
+      const std::string companion =
+          fmt::format("{}~={}.{}.0", row->tpu_requirement, version->major(), version->minor());
       plan_.frameworks.push_back(companion);
       derive("packages.pip", companion, fmt::format("what brings {} to a TPU", name), row->source);
     }

@@ -20,7 +20,8 @@ constexpr PythonMinor last_with_distutils{3, 11};
 bool Planner::whole_interpreter() const {
   const PythonFrom from = *recipe_.python_from;
   if (from == PythonFrom::conda || from == PythonFrom::uv) return true;
-  return from == PythonFrom::base && (base_is("python") || base_is("beam-sdk") || base_is("conda") || base_is("pytorch"));
+  return from == PythonFrom::base &&
+         (base_is("python") || base_is("beam-sdk") || base_is("conda") || base_is("pytorch"));
 }
 
 bool Planner::base_has_tools() const {
@@ -28,7 +29,9 @@ bool Planner::base_has_tools() const {
 }
 
 void Planner::add_apt(const std::string& package) {
-  const auto same = std::find_if(plan_.apt.begin(), plan_.apt.end(), [&](const std::string& other) { return package_name(other) == package_name(package); });
+  const auto same = std::find_if(plan_.apt.begin(), plan_.apt.end(), [&](const std::string& other) {
+    return package_name(other) == package_name(package);
+  });
   if (same == plan_.apt.end()) plan_.apt.push_back(package);
 }
 
@@ -42,12 +45,23 @@ void Planner::interpreter_packages() {
   for (const std::string& package : recipe_.packages.apt) add_apt(package);
   for (const std::string& package : ours) add_apt(package);
 
-  const auto venv_because = [&] { return fmt::format("boot of Beam {} makes an environment for every worker", beam.to_string()); };
+  const auto venv_because = [&] {
+    return fmt::format("boot of Beam {} makes an environment for every worker", beam.to_string());
+  };
   switch (*recipe_.python_from) {
     case PythonFrom::base:
       if (whole_interpreter() || !plan_.needs_venv) break;
+      if (!plan_.base) {
+        warning("base.image",
+                fmt::format("whether the interpreter of {} can make environments, as boot has to, is not known; the "
+                            "build checks it",
+                            base_text()),
+                fmt::format("where it cannot, write packages: {{apt: [python{}-venv]}}", minor));
+        break;
+      }
       add_apt(fmt::format("python{}-venv", minor));
-      derive("packages.apt", fmt::format("python{}-venv", minor), venv_because(), knowledge_.beam_source(BeamBehaviour::boot_venv));
+      derive("packages.apt", fmt::format("python{}-venv", minor), venv_because(),
+             knowledge_.beam_source(BeamBehaviour::boot_venv));
       break;
     case PythonFrom::apt:
       for (const char* package : {"python3", "python3-pip", "python3-venv"}) add_apt(package);
@@ -70,7 +84,8 @@ void Planner::interpreter_packages() {
 
   plan_.link_python = *recipe_.python_from == PythonFrom::base && !whole_interpreter();
   const bool of_the_system = !whole_interpreter();
-  plan_.externally_managed = *recipe_.python_from == PythonFrom::uv || (of_the_system && (!plan_.os || plan_.os->externally_managed));
+  plan_.externally_managed =
+      *recipe_.python_from == PythonFrom::uv || (of_the_system && (!plan_.os || plan_.os->externally_managed));
 }
 
 void Planner::miniforge() {
@@ -80,7 +95,7 @@ void Planner::miniforge() {
     return;
   }
   plan_.miniforge = Download{row->url, {}, row->sha256};
-  derive("python.from", row->url, "the newest Miniforge installer whose sum is known", row->source);
+  derive("MINIFORGE_URL", row->url, "the newest Miniforge installer whose sum is known", row->source);
 }
 
 void Planner::beam_requirements() {
@@ -97,7 +112,8 @@ void Planner::beam_requirements() {
   if (knowledge_.beam_has(BeamBehaviour::no_build_isolation, beam) && !base_is("beam-sdk")) {
     // boot builds what a pipeline brings as source with what the image has.
     plan_.beam.insert(plan_.beam.end(), {"setuptools", "wheel"});
-    derive("packages.pip", "setuptools, wheel", fmt::format("boot of Beam {} builds sdists with what the image has", beam.to_string()),
+    derive("packages.pip", "setuptools, wheel",
+           fmt::format("boot of Beam {} builds sdists with what the image has", beam.to_string()),
            knowledge_.beam_source(BeamBehaviour::no_build_isolation));
   }
   std::sort(plan_.frameworks.begin(), plan_.frameworks.end());
@@ -111,11 +127,23 @@ void Planner::beam_requirements() {
 }
 
 void Planner::environment() {
+  const auto set = [&](std::string_view name) {
+    return std::any_of(recipe_.env.begin(), recipe_.env.end(),
+                       [&](const auto& variable) { return variable.first == name; });
+  };
+  // Where boot installs into the interpreter itself, its pip has to be told at run time, too.
+  const bool in_place = !plan_.needs_venv || set("RUN_PYTHON_SDK_IN_DEFAULT_ENVIRONMENT");
+  if (plan_.externally_managed && in_place && !set("PIP_BREAK_SYSTEM_PACKAGES")) {
+    recipe_.env.emplace_back("PIP_BREAK_SYSTEM_PACKAGES", "1");
+    derive("env.PIP_BREAK_SYSTEM_PACKAGES", "1",
+           "boot installs into an interpreter that is marked as managed by its distribution (PEP 668)");
+  }
   plan_.environment = recipe_.env;
   std::sort(plan_.environment.begin(), plan_.environment.end());
   for (const auto& [name, value] : recipe_.env) {
     if (value.find('$') == std::string::npos) continue;
-    warning("env." + name, fmt::format("the value of {} has a $, which stays one: values are taken as they stand", name),
+    warning("env." + name,
+            fmt::format("the value of {} has a $, which stays one: values are taken as they stand", name),
             "write the value out");
   }
   const auto refuse_backslash = [&](const std::string& path, const std::string& text) {

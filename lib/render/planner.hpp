@@ -46,6 +46,8 @@ class Planner {
   void add_apt(const std::string& package);
 
   bool base_is(std::string_view kind) const { return plan_.base && plan_.base->kind == kind; }
+  /// Whether the interpreter that runs the pipeline is the base image's own, with what is installed for it.
+  bool base_interpreter() const { return recipe_.python_from == PythonFrom::base; }
   bool base_brings_cuda() const;
   /// Whether the base's interpreter came without Debian's splitting: venv and pip are whole.
   bool whole_interpreter() const;

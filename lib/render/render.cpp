@@ -12,8 +12,9 @@ namespace imgforge {
 
 namespace {
 
-/// Where requirement files go; they stay, and say later what was asked for.
-constexpr std::string_view pip_folder = "/usr/local/share/imgforge/";
+// Where requirement files go; they stay, and say later what was asked for.
+constexpr std::string_view constraints_file = "/usr/local/share/imgforge/constraints.txt";
+constexpr std::string_view requirements_file = "/usr/local/share/imgforge/requirements.txt";
 
 // https://launchpad.net/~deadsnakes/+archive/ubuntu/ppa, "Technical details about this PPA".
 constexpr std::string_view deadsnakes_url = "https://ppa.launchpadcontent.net/deadsnakes/ppa/ubuntu";
@@ -21,8 +22,6 @@ constexpr std::string_view deadsnakes_key = "F23C5A6CF475977595C89F51BA6932366A7
 constexpr std::string_view key_server = "https://keyserver.ubuntu.com/pks/lookup?op=get&options=mr&search=0x";
 
 constexpr std::string_view uv_image = "ghcr.io/astral-sh/uv:0.9.7";
-
-std::string base_name(std::string_view path) { return std::string(path.substr(path.rfind('/') + 1)); }
 
 std::vector<Escaped> shell_words(const std::vector<std::string>& words) {
   std::vector<Escaped> result;
@@ -110,9 +109,7 @@ class Renderer {
         block("python_deadsnakes", values);
         break;
       }
-      case PythonFrom::conda:
-        block("python_conda", download(*plan_.miniforge).set("minor", minor()));
-        break;
+      case PythonFrom::conda: block("python_conda", download(*plan_.miniforge).set("minor", minor())); break;
       case PythonFrom::uv: block("python_uv", Values().set("minor", minor())); break;
     }
     block("python_check", Values().set("minor", minor()).set("link", plan_.link_python).set("venv", plan_.needs_venv));
@@ -149,13 +146,13 @@ class Renderer {
     return values;
   }
 
+  void copy_pip_file(std::string_view source, std::string_view destination) {
+    block("pip_files", Values().set("files", std::vector<Values>{copy(source, destination)}));
+  }
+
   void pip() {
     const Packages& packages = recipe_.packages;
-    std::vector<Values> copies;
-    for (const std::string& file : {packages.constraints, packages.requirements}) {
-      if (!file.empty()) copies.push_back(copy(file, fmt::format("{}{}", pip_folder, base_name(file))));
-    }
-    if (!copies.empty()) block("pip_files", Values().set("files", std::move(copies)));
+    if (!packages.constraints.empty()) copy_pip_file(packages.constraints, constraints_file);
 
     std::vector<Escaped> options;
     const auto option = [&](std::string_view flag, std::string_view value) {
@@ -168,7 +165,7 @@ class Renderer {
       if (std::find(links.begin(), links.end(), link) == links.end()) links.push_back(link);
     }
     for (const std::string& link : links) option("--find-links", link);
-    if (!packages.constraints.empty()) option("--constraint", fmt::format("{}{}", pip_folder, base_name(packages.constraints)));
+    if (!packages.constraints.empty()) option("--constraint", constraints_file);
 
     // What is there already is named again in every later step: pip then keeps it, or fails where it cannot.
     std::vector<std::string> kept = plan_.kept;
@@ -192,7 +189,8 @@ class Renderer {
     requirements.clear();
     for (const Requirement& requirement : packages.pip) requirements.push_back(requirement.to_string());
     std::sort(requirements.begin(), requirements.end());
-    if (!packages.requirements.empty()) option("--requirement", fmt::format("{}{}", pip_folder, base_name(packages.requirements)));
+    if (!packages.requirements.empty()) copy_pip_file(packages.requirements, requirements_file);
+    if (!packages.requirements.empty()) option("--requirement", requirements_file);
     requirements.insert(requirements.end(), kept.begin(), kept.end());
     block("packages", pip_step(options, requirements).set("check", plan_.pip_check));
   }
@@ -230,14 +228,16 @@ class Renderer {
     constexpr const char* title = "org.opencontainers.image.title";
     constexpr const char* base = "org.opencontainers.image.base.name";
     const auto written = [&](std::string_view key) {
-      return std::any_of(recipe_.labels.begin(), recipe_.labels.end(), [&](const auto& label) { return label.first == key; });
+      return std::any_of(recipe_.labels.begin(), recipe_.labels.end(),
+                         [&](const auto& label) { return label.first == key; });
     };
     auto labels = recipe_.labels;
     if (!written(title)) labels.emplace_back(title, recipe_.name);
     labels.emplace_back("dev.imgforge.recipe", to_label_json(plan_.written));
     std::sort(labels.begin(), labels.end());
     std::vector<Values> values;
-    for (const auto& [key, value] : labels) values.emplace_back().set("key", dockerfile_word(key)).set("value", dockerfile_word(value));
+    for (const auto& [key, value] : labels)
+      values.emplace_back().set("key", dockerfile_word(key)).set("value", dockerfile_word(value));
     block("labels", Values().set("base_name", !written(base)).set("labels", std::move(values)));
   }
 

@@ -41,7 +41,8 @@ std::string without_tag_lines(std::string_view text) {
     const std::string_view line = text.substr(0, length);
     text.remove_prefix(length);
     const std::string_view tag = trim(line);
-    const bool alone = tag.size() > 4 && tag.starts_with("{{") && std::string_view("#^/!").find(tag[2]) != std::string_view::npos &&
+    const bool alone = tag.size() > 4 && tag.starts_with("{{") &&
+                       std::string_view("#^/!").find(tag[2]) != std::string_view::npos &&
                        tag.find("}}") == tag.size() - 2;
     if (!alone)
       result += line;
@@ -77,7 +78,8 @@ bool fits(const BlockShape& shape, const Values& values) {
     while (text.ends_with('\n')) text.pop_back();
     message += "\n" + text;
   }
-  throw Error(ErrorKind::templates, message, "the blocks to start from are installed beside the documentation, in templates/");
+  throw Error(ErrorKind::templates, message,
+              "the blocks to start from are installed beside the documentation, in templates/");
 }
 
 std::string known_blocks() {
@@ -122,7 +124,8 @@ Templates Templates::with_directory(const std::string& directory) {
   try {
     for (const auto& entry : std::filesystem::directory_iterator(directory)) names.push_back(entry.path().filename());
   } catch (const std::filesystem::filesystem_error& error) {
-    throw Error(ErrorKind::templates, fmt::format("cannot read the templates of {}: {}", directory, error.code().message()),
+    throw Error(ErrorKind::templates,
+                fmt::format("cannot read the templates of {}: {}", directory, error.code().message()),
                 "--templates takes a folder of NAME.mustache files");
   }
   std::sort(names.begin(), names.end());
@@ -137,8 +140,11 @@ Templates Templates::with_directory(const std::string& directory) {
       std::vector<std::string> known;
       for (const BlockShape& candidate : block_shapes()) known.emplace_back(candidate.name);
       const auto near = block.size() <= 64 ? nearest(block, known) : std::nullopt;
-      diagnostics.push_back({{path, 0, 0}, fmt::format("there is no block {}", escape_for_display(block)),
-                             near ? fmt::format("did you mean {}.mustache?", *near) : "the blocks are " + known_blocks(), {}});
+      diagnostics.push_back(
+          {{path, 0, 0},
+           fmt::format("there is no block {}", escape_for_display(block)),
+           near ? fmt::format("did you mean {}.mustache?", *near) : "the blocks are " + known_blocks(),
+           {}});
       continue;
     }
     try {

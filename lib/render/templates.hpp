@@ -13,7 +13,8 @@
 
 namespace imgforge {
 
-/// What a block may name: {{text}}, {{#flag}}, {{^flag}}, {{#list}} with the texts of an item. Items have the flag "last".
+/// What a block may name: {{text}}, {{#flag}}, {{^flag}}, {{#list}} with the texts of an item. Items have the flag
+/// "last".
 struct BlockShape {
   struct List {
     std::string_view name;
