@@ -16,4 +16,8 @@ inline constexpr std::size_t deepest_sections = 16;
 /// Everything that is wrong with the text of a block. `file` is how places call it.
 std::vector<Diagnostic> check_block(std::string_view text, const BlockShape& shape, const std::string& file);
 
+/// The text of a block that check_block() had nothing to say about, filled in. Throws Error(templates) where mustache
+/// does not take it all the same.
+std::string fill_in(std::string_view text, const Values& values);
+
 }  // namespace imgforge

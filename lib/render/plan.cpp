@@ -11,12 +11,13 @@ namespace imgforge {
 
 namespace {
 
-Reference sdk_image(const PythonMinor& python, const Version& beam, const BeamRelease* release) {
+/// Nothing where the version is too long to be a tag.
+std::optional<Reference> sdk_image(const PythonMinor& python, const Version& beam, const BeamRelease* release) {
   // Tags are full versions ("2.48" is 2.48.0). The "+" and "!" of PEP 440, which no release ever had, are not for tags.
   const bool is_release = release != nullptr && release->version == beam;
   std::string tag = is_release ? release->version.to_string() : beam.public_part().to_string();
   std::replace(tag.begin(), tag.end(), '!', '-');
-  return *Reference::parse(fmt::format("docker.io/apache/beam_python{}_sdk:{}", python.to_string(), tag));
+  return Reference::parse(fmt::format("docker.io/apache/beam_python{}_sdk:{}", python.to_string(), tag));
 }
 
 std::string list_of(const std::vector<PythonMinor>& minors) {
@@ -42,7 +43,7 @@ PlanResult Planner::run() {
   target();
   if (!has_errors(diagnostics_)) base_and_versions();
   // Without these there is nothing to go on with.
-  if (recipe_.base_image && recipe_.python_version && recipe_.beam_version) {
+  if (recipe_.base_image && recipe_.python_version && plan_.sdk_image) {
     python_source();
     check_beam();
     boot();
@@ -123,6 +124,10 @@ void Planner::base_and_versions() {
   if (!recipe_.python_version) default_python();
   if (!recipe_.python_version) return;
   plan_.sdk_image = sdk_image(python(), *recipe_.beam_version, knowledge_.beam_release(*recipe_.beam_version));
+  if (!plan_.sdk_image) {
+    error("beam.version", "no image can be tagged with such a version", "take a release that PyPI lists");
+    return;
+  }
   if (recipe_.base_image) return;
   recipe_.base_image = plan_.sdk_image;
   derive("base.image", base_text(), "the SDK image of the Python and Beam versions");

@@ -166,10 +166,14 @@ std::string Templates::render(std::string_view block, const Values& values) cons
   if (text == blocks_.end() || shape == nullptr || !fits(*shape, values)) {
     throw Error(ErrorKind::templates, fmt::format("the values for the block {} are not those that it takes", block));
   }
-  mustache::mustache rendered(without_tag_lines(text->second));
+  return fill_in(text->second, values);
+}
+
+std::string fill_in(std::string_view text, const Values& values) {
+  mustache::mustache rendered(without_tag_lines(text));
   rendered.set_custom_escape([](const std::string& value) { return value; });  // Escaped is escaped
   if (!rendered.is_valid()) {
-    throw Error(ErrorKind::templates, fmt::format("the block {} does not parse: {}", block, rendered.error_message()));
+    throw Error(ErrorKind::templates, fmt::format("a block does not parse: {}", rendered.error_message()));
   }
   std::string result = rendered.render(to_data(values));
   const std::size_t start = result.find_first_not_of('\n');
