@@ -2,11 +2,12 @@
 #include "render/blocks.hpp"
 
 // The blocks of templates/, in the order in which they stand in a Dockerfile.
-#define IMGFORGE_BLOCKS(X)                                                                                        \
-  X(header)                                                                                                       \
-  X(stage_beam_sdk) X(stage_uv) X(stage_cudnn) X(from) X(apt) X(python_apt) X(python_deadsnakes) X(python_conda)  \
-      X(python_uv) X(python_check) X(cuda_runfile) X(cudnn) X(gpu_environment) X(pip_files) X(frameworks) X(beam) \
-          X(packages) X(pip_location) X(boot) X(files) X(environment) X(workdir) X(labels) X(entrypoint)
+#define IMGFORGE_BLOCKS(X)                                                                                       \
+  X(header)                                                                                                      \
+  X(stage_beam_sdk)                                                                                              \
+  X(stage_uv) X(stage_cudnn) X(from) X(apt) X(python_apt) X(python_deadsnakes) X(python_conda) X(python_uv)      \
+      X(python_check) X(cuda_runfile) X(cudnn) X(gpu_environment) X(pip_files) X(frameworks) X(beam) X(packages) \
+          X(pip_location) X(boot) X(files) X(environment) X(workdir) X(labels) X(entrypoint)
 
 extern "C" {
 #define IMGFORGE_DECLARE(name)                       \

@@ -63,20 +63,6 @@ Escaped json_string(std::string_view text) {
   return Escaped(nlohmann::json(to_utf8(text)).dump());
 }
 
-std::string copy_destination(std::string_view path) { return with_backslashes(path, "\"'\\$"); }
-
-std::string copy_source(std::string_view path) {
-  std::string pattern;
-  for (const char c : path) {
-    if (c == '*' || c == '?' || c == '[') {
-      pattern += '[';
-      pattern += c;
-      pattern += ']';
-    } else {
-      pattern += c;
-    }
-  }
-  return copy_destination(pattern);
-}
+std::string copy_path(std::string_view path) { return with_backslashes(path, "\"'\\$"); }
 
 }  // namespace imgforge

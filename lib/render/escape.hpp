@@ -35,10 +35,9 @@ Escaped shell_word(std::string_view text);
 /// A JSON string, quotes included (RFC 8259), for instructions in exec form.
 Escaped json_string(std::string_view text);
 
-/// What COPY has to be given in exec form to mean this path and no other: it reads sources as patterns, and expands
-/// variables and quotes whatever form they come in. To be passed through json_string. A backslash in a path cannot be
-/// said.
-std::string copy_source(std::string_view path);
-std::string copy_destination(std::string_view path);
+/// What COPY has to be given in exec form to mean this path: it expands variables and takes quotes away, whatever form
+/// its arguments come in. To be passed through json_string. Sources are patterns, too; how to quote those differs from
+/// builder to builder (buildah 1.28 reads them twice), so a path with \, *, ? or [ has no place here.
+std::string copy_path(std::string_view path);
 
 }  // namespace imgforge

@@ -146,16 +146,20 @@ void Planner::environment() {
             fmt::format("the value of {} has a $, which stays one: values are taken as they stand", name),
             "write the value out");
   }
-  const auto refuse_backslash = [&](const std::string& path, const std::string& text) {
-    if (text.find('\\') == std::string::npos) return;
-    error(path, "a backslash in a path cannot be said to COPY", "rename the file");
+  // COPY reads its sources as patterns, and builders do not agree on how to quote them.
+  const auto refuse = [&](const std::string& path, const std::string& text, std::string_view characters) {
+    const std::size_t at = text.find_first_of(characters);
+    if (at == std::string::npos) return;
+    error(path, fmt::format("COPY cannot be given a path with {}", text[at]),
+          "rename it, or copy the folder that it is in");
   };
-  refuse_backslash("packages.requirements", recipe_.packages.requirements);
-  refuse_backslash("packages.constraints", recipe_.packages.constraints);
-  if (recipe_.gpu) refuse_backslash("accelerator.gpu.cudnn.file", recipe_.gpu->cudnn.file);
+  constexpr std::string_view pattern = "\\*?[";
+  refuse("packages.requirements", recipe_.packages.requirements, pattern);
+  refuse("packages.constraints", recipe_.packages.constraints, pattern);
+  if (recipe_.gpu) refuse("accelerator.gpu.cudnn.file", recipe_.gpu->cudnn.file, pattern);
   for (std::size_t i = 0; i < recipe_.files.size(); ++i) {
-    refuse_backslash(fmt::format("files[{}].from", i), recipe_.files[i].from);
-    refuse_backslash(fmt::format("files[{}].to", i), recipe_.files[i].to);
+    refuse(fmt::format("files[{}].from", i), recipe_.files[i].from, pattern);
+    refuse(fmt::format("files[{}].to", i), recipe_.files[i].to, "\\");
   }
 }
 

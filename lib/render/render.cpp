@@ -88,7 +88,7 @@ class Renderer {
     values.set("sha256_known", !archive.sha256.empty());
     values.set("url", once(archive.file.empty(), "url_default", archive.url));
     std::vector<Values> file;
-    if (!archive.file.empty()) file.emplace_back().set("file_from", json_string(copy_source(archive.file)));
+    if (!archive.file.empty()) file.emplace_back().set("file_from", json_string(copy_path(archive.file)));
     values.set("file", std::move(file));
     block("stage_cudnn", values);
   }
@@ -141,8 +141,8 @@ class Renderer {
 
   Values copy(std::string_view source, std::string_view destination) const {
     Values values;
-    values.set("from", json_string(copy_source(source)));
-    values.set("to", json_string(copy_destination(destination)));
+    values.set("from", json_string(copy_path(source)));
+    values.set("to", json_string(copy_path(destination)));
     return values;
   }
 
