@@ -54,24 +54,6 @@ std::string with(const std::string& more) {
 
 std::string name_of(std::size_t index) { return "V" + std::to_string(100 + index); }
 
-/// What Go's filepath.Match takes a pattern for that has nothing but sets of one character.
-std::string unpatterned(const std::string& pattern) {
-  std::string result;
-  for (std::size_t i = 0; i < pattern.size(); ++i) {
-    if (pattern[i] == '[') {
-      REQUIRE(i + 2 < pattern.size());
-      REQUIRE(pattern[i + 2] == ']');
-      result += pattern[i + 1];
-      i += 2;
-    } else {
-      CHECK(pattern[i] != '*');
-      CHECK(pattern[i] != '?');
-      result += pattern[i];
-    }
-  }
-  return result;
-}
-
 }  // namespace
 
 TEST_CASE("values of variables and labels come back as they were") {
@@ -113,16 +95,19 @@ TEST_CASE("paths of files come back as they were") {
     const std::string path = "dir/" + text + "x";
     INFO(path);
     const std::string recipe = with("files: [{from: " + in_quotes(path) + ", to: " + in_quotes("/" + path) + "}]\n");
-    if (has(path, "\\")) {
-      // There is no way to say it that all builders read alike.
-      CHECK(has(said_of(recipe), "backslash"));
+    if (path.find_first_of("\\*?[") != std::string::npos) {
+      // COPY reads a source as a pattern, and buildah does so twice: there is no way to say it that all builders read
+      // alike.
+      const std::string said = said_of(recipe);
+      CHECK(has(said, "recipe.yaml:6:"));
+      CHECK(has(said, "error:"));
       continue;
     }
     const auto copies = all(dockerfile_of(recipe), "COPY");
     REQUIRE(copies.size() == 1);
     const auto words = nlohmann::json::parse(copies.front());
     REQUIRE(words.size() == 2);
-    CHECK(unpatterned(unquoted(words[0])) == path);
+    CHECK(unquoted(words[0]) == path);
     CHECK(unquoted(words[1]) == "/" + path);
   }
 }

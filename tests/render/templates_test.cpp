@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "base/error.hpp"
+#include "base/file.hpp"
 #include "render/support.hpp"
 
 using namespace imgforge;
@@ -85,6 +86,20 @@ TEST_CASE("the built-in blocks pass their own check") {
   for (const auto& entry : std::filesystem::directory_iterator(IMGFORGE_SOURCE_DIR "/templates"))
     files += entry.path().extension() == ".mustache";
   CHECK(files == block_shapes().size());  // no block that nothing renders
+}
+
+TEST_CASE("the page on rendering lists every block with every name that it takes") {
+  const std::string page = read_file(IMGFORGE_SOURCE_DIR "/docs/rendering.md", 1 << 20);
+  for (const BlockShape& shape : block_shapes()) {
+    INFO(shape.name);
+    const std::size_t start = page.find("| `" + std::string(shape.name) + "` |");
+    REQUIRE(start != std::string::npos);
+    const std::string row = page.substr(start, page.find('\n', start) - start);
+    for (const std::string_view text : shape.texts) CHECK(has(row, "`" + std::string(text) + "`"));
+    for (const std::string_view flag : shape.flags) CHECK(has(row, "`" + std::string(flag) + "`"));
+    if (has(row, "the same")) continue;
+    for (const BlockShape::List& list : shape.lists) CHECK(has(row, "`" + std::string(list.name) + "`"));
+  }
 }
 
 TEST_CASE("a fault is named with file, line and column, and the way out") {
