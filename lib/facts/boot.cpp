@@ -70,7 +70,12 @@ Fact<Boot> read_boot(ImageReader& reader) {
     boot.broken_link = found.status == Lookup::Status::loop ? "a circle of links" : found.missing;
     return Fact<Boot>::known(std::move(boot), std::move(evidence));
   }
-  if (!found) return Fact<Boot>::absent(std::move(evidence));
+  if (!found) {
+    // Its folder comes from the layer that changed it last: the one that took boot away.
+    const Lookup folder = root.lookup(std::string_view(path).substr(0, path.rfind('/')));
+    if (folder) evidence.push_back(reader.evidence(*folder.node));
+    return Fact<Boot>::absent(std::move(evidence));
+  }
 
   const Node& node = *found.node;
   evidence.push_back(reader.evidence(node));
