@@ -2,19 +2,19 @@
 
 import base64
 import contextlib
+import ctypes
 import http.client
 import http.server
 import json
 import os
 import pathlib
 import shutil
+import signal
 import socket
-import ssl
 import subprocess
 import tempfile
 import threading
 import time
-import urllib.parse
 
 START_TIMEOUT_SECONDS = 20
 
@@ -41,6 +41,11 @@ def temporary_folder(prefix="imgforge-e2e-"):
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _end_with_parent():
+    """Between fork and exec: what a test started does not outlive it, even if it is killed (Linux' PR_SET_PDEATHSIG)."""
+    ctypes.CDLL(None).prctl(1, signal.SIGTERM)
 
 
 def _wait_until_it_accepts(port, process, log):
@@ -92,7 +97,8 @@ def registry(storage=None, user=None, password=None, certificates=None):
         log = folder / "log"
         with log.open("w") as output:
             process = subprocess.Popen(
-                ["docker-registry", "serve", str(config)], stdout=output, stderr=subprocess.STDOUT
+                ["docker-registry", "serve", str(config)], stdout=output, stderr=subprocess.STDOUT,
+                preexec_fn=_end_with_parent
             )
         try:
             _wait_until_it_accepts(port, process, log)

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import signal
 import subprocess
 
 import pytest
@@ -12,6 +13,11 @@ import bed
 import stand_ins as stand_ins_module
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
+
+
+def pytest_configure():
+    """A polite kill ends as Ctrl-C does: fixtures clean up behind themselves."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
 class Result:
