@@ -58,6 +58,12 @@ END
 chmod 0755 "$prefix/bin/conda"
 """
 
+CONDA_SITE = """\
+import os, site, sys
+if sys.prefix == sys.base_prefix:
+    site.addsitedir(os.path.join(sys.prefix, "lib", "python3.11", "site-packages"))
+"""
+
 CUDA_RUNFILE = """\
 #!/bin/sh
 # Stand-in for NVIDIA's installer: its arguments, its folders, nothing in them.
@@ -163,7 +169,10 @@ def make_conda_python(archive, work, packages):
             path.unlink()
             if target.exists():
                 shutil.copy2(target, path)
+    # `site` is frozen into the program, with Debian's dist-packages; the source is changed for those who read it.
     _replace(library / "site.py", '"dist-packages"', '"site-packages"')
+    (library / "sitecustomize.py").unlink(missing_ok=True)
+    (library / "sitecustomize.py").write_text(CONDA_SITE)
     _replace(library / "sysconfig.py", "prefix_scheme = 'posix_local'", "prefix_scheme = 'posix_prefix'")
     (library / "site-packages").mkdir(exist_ok=True)
     # Wheels within ensurepip, as in Python's own distribution.
