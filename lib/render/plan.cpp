@@ -46,6 +46,7 @@ PlanResult Planner::run() {
   if (recipe_.base_image && recipe_.python_version && plan_.sdk_image) {
     python_source();
     check_beam();
+    check_launch();
     boot();
     gpu();
     tpu();
@@ -130,7 +131,7 @@ void Planner::base_and_versions() {
   }
   if (recipe_.base_image) return;
   recipe_.base_image = plan_.sdk_image;
-  derive("base.image", base_text(), "the SDK image of the Python and Beam versions");
+  derive("base.image", recipe_.base_image->to_full_string(), "the SDK image of the Python and Beam versions");
   look_up_base();
 }
 
@@ -317,6 +318,19 @@ void Planner::check_beam() {
         fmt::format("; {} is the first after it that supports {}", newer->version.to_string(), python().to_string());
   by_row(*release, path, fmt::format("Beam {} does not support Python {}", beam.to_string(), python().to_string()),
          hint);
+}
+
+void Planner::check_launch() {
+  // A warning, since the launching environment may well be the one that is going to change; `verify` holds to it.
+  const LaunchEnvironment& launch = recipe_.target.launch;
+  const auto differ = [&](const char* path, const char* what, const std::string& launched, const std::string& here) {
+    warning(path, fmt::format("the job is launched with {} {}, and the worker has {}", what, launched, here),
+            "worker and launching environment have to agree: let target.launch say the same");
+  };
+  if (launch.python && *launch.python != python())
+    differ("python.version", "Python", launch.python->to_string(), python().to_string());
+  if (launch.beam && *launch.beam != *recipe_.beam_version)
+    differ("beam.version", "Beam", launch.beam->to_string(), recipe_.beam_version->to_string());
 }
 
 void Planner::boot() {

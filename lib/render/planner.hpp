@@ -24,6 +24,7 @@ class Planner {
   void python_source();
   void check_python_source();
   void check_beam();
+  void check_launch();
   void boot();
 
   // plan_accelerator.cpp: what the accelerator and the frameworks need
