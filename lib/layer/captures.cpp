@@ -18,15 +18,17 @@ constexpr std::uint64_t operator""_MiB(unsigned long long value) { return value 
 struct Row {
   std::string_view pattern;  // glob over the layer's path
   std::uint64_t limit;       // bytes
+  bool prefix = false;       // of a larger file, the start is kept
 };
 
 constexpr std::array table = {
     // What is installed in Python.
-    Row{"**/*.dist-info/METADATA", 1_MiB},
+    Row{"**/*.dist-info/METADATA", 1_MiB, true},
     Row{"**/*.dist-info/WHEEL", 64_KiB},
     Row{"**/*.dist-info/INSTALLER", 4_KiB},
-    Row{"**/*.egg-info/PKG-INFO", 1_MiB},
-    Row{"**/*.egg-info", 1_MiB},
+    Row{"**/*.egg-info/PKG-INFO", 1_MiB, true},
+    Row{"**/EGG-INFO/PKG-INFO", 1_MiB, true},
+    Row{"**/*.egg-info", 1_MiB, true},
     Row{"**/*.pth", 64_KiB},
     Row{"**/pyvenv.cfg", 64_KiB},
     // Which Python.
@@ -41,6 +43,7 @@ constexpr std::array table = {
     Row{"etc/ld.so.conf.d/*.conf", 64_KiB},
     Row{"var/lib/dpkg/status", 16_MiB},
     Row{"var/lib/dpkg/status.d/*", 64_KiB},
+    Row{"lib/apk/db/installed", 16_MiB},
     // The SDK, and the libc that a dynamic boot is loaded with.
     Row{"opt/apache/beam/boot", 64_MiB},
     Row{"opt/apache/beam/tars/apache-beam.tar.gz", 64_MiB},
@@ -51,6 +54,19 @@ constexpr std::array table = {
 std::string_view last_component(std::string_view path) {
   const std::size_t slash = path.rfind('/');
   return slash == std::string_view::npos ? path : path.substr(slash + 1);
+}
+
+/// Where programs lie that an entrypoint may run: folders of programs, and the root, where many images keep theirs.
+bool in_folder_of_programs(std::string_view path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string_view::npos) return true;
+  const std::string_view folder = last_component(path.substr(0, slash));
+  return folder == "bin" || folder == "sbin";
+}
+
+/// What starts a worker may be a script, and so may what that runs.
+bool may_be_start_script(const Entry& entry) {
+  return (entry.mode & 0111) != 0 && (in_folder_of_programs(entry.path) || entry.path.ends_with(".sh"));
 }
 
 /// Cheap: tells most files from most rows by the ends of their names.
@@ -69,9 +85,11 @@ CapturePolicy standard_captures(std::vector<std::string> paths) {
   return [named = std::move(named)](const Entry& entry, std::size_t) -> Capture {
     const std::string_view name = last_component(entry.path);
     for (const Row& row : table) {
-      if (may_match(row.pattern, name) && glob_match(row.pattern, entry.path)) return {row.limit, false};
+      if (may_match(row.pattern, name) && glob_match(row.pattern, entry.path)) return {.limit = row.limit, .prefix = row.prefix};
     }
-    if (named.contains(entry.path)) return {64_KiB, false};
+    // Of a program that is no script, the start tells what it is.
+    if (named.contains(entry.path)) return {.limit = 64_KiB, .prefix = true};
+    if (may_be_start_script(entry)) return {.limit = 64_KiB, .script = true};
     return {};
   };
 }

@@ -30,7 +30,7 @@ struct Entry {
 
 struct LayerIndex {
   std::vector<Entry> entries;                      // in the order of the tar
-  std::map<std::size_t, std::string> captures;     // by position in `entries`: whole contents
+  std::map<std::size_t, std::string> captures;     // by position in `entries`: contents, or their first bytes
   std::optional<Digest> digest;                    // checked blob digest
   std::optional<Digest> diff_id;                   // checked diff id, where it was checked
   std::uint64_t blob_size = 0;

@@ -4,11 +4,15 @@
 #include <archive_entry.h>
 #include <elf.h>
 #include <fmt/format.h>
+#include <locale.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <exception>
+#include <memory>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/error.hpp"
@@ -43,6 +47,12 @@ class BlobReader final : public ByteReader {
 
   std::uint64_t count() const { return count_; }
 
+  void drain() {
+    std::vector<char> buffer(chunk_size);
+    while (read(buffer.data(), buffer.size()) != 0) {
+    }
+  }
+
   /// The digest of what was read, checked; absent where the source names none.
   std::optional<Digest> finish() {
     if (count_ != blob_.size) {
@@ -70,7 +80,12 @@ class TarBytes {
   }
 
   std::size_t next() {
-    const std::size_t size = decompressor_.read(buffer_.data(), buffer_.size());
+    std::size_t size = 0;
+    while (size < buffer_.size()) {
+      const std::size_t more = decompressor_.read(buffer_.data() + size, buffer_.size() - size);
+      if (more == 0) break;
+      size += more;
+    }
     if (hasher_) hasher_->update(buffer_.data(), size);
     count_ += size;
     if (count_ > limit_) throw Error(ErrorKind::image_limit, fmt::format("it unpacks to more than {}", human_size(limit_)));
@@ -104,6 +119,26 @@ la_ssize_t give_bytes(archive* handle, void* data, const void** buffer) {
   }
 }
 
+/// libarchive turns names into the thread's locale and loses them where it cannot. In this one every name is kept: what
+/// is no UTF-8 stays as it is.
+class Utf8Locale {
+ public:
+  Utf8Locale() : locale_(::newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr)) {
+    if (locale_ != nullptr) before_ = ::uselocale(locale_);
+  }
+  ~Utf8Locale() {
+    if (locale_ == nullptr) return;
+    ::uselocale(before_);
+    ::freelocale(locale_);
+  }
+  Utf8Locale(const Utf8Locale&) = delete;
+  Utf8Locale& operator=(const Utf8Locale&) = delete;
+
+ private:
+  ::locale_t locale_;
+  ::locale_t before_ = nullptr;
+};
+
 struct FreeArchive {
   void operator()(archive* handle) const { archive_read_free(handle); }
 };
@@ -117,26 +152,39 @@ using ArchivePointer = std::unique_ptr<archive, FreeArchive>;
 
 constexpr std::string_view whiteout_prefix = ".wh.";
 constexpr std::string_view opaque_name = ".wh..wh..opq";
-constexpr std::string_view reserved_prefix = ".wh..wh.";  // AUFS's own files: never part of the root
+constexpr std::string_view reserved_prefix = ".wh..wh.";  // AUFS's own files and folders: never part of the root
+
+/// A name or a link's target as the tar has it.
+std::string_view raw_path(const char* text) {
+  if (text == nullptr) throw Error(ErrorKind::image_corrupt, "its tar has an entry whose name cannot be read");
+  const std::string_view path = text;
+  if (path.size() > longest_path) throw Error(ErrorKind::image_limit, fmt::format("its tar has a path of more than {} bytes", longest_path));
+  return path;
+}
+
+bool is_reserved(std::string_view path) {
+  for (const std::string_view component : clean_components(path)) {
+    if (component.starts_with(reserved_prefix)) return true;
+  }
+  return false;
+}
 
 /// The entry's type and paths; nothing where it is no part of the root.
 std::optional<Entry> describe(archive_entry* raw) {
-  const char* name = archive_entry_pathname(raw);
-  if (name == nullptr) throw Error(ErrorKind::image_corrupt, "its tar has an entry whose name cannot be read");
-  if (std::strlen(name) > longest_path) throw Error(ErrorKind::image_limit, fmt::format("its tar has a path of more than {} bytes", longest_path));
   Entry entry;
-  entry.path = clean_path(name);
+  entry.path = clean_path(raw_path(archive_entry_pathname(raw)));
   const std::size_t slash = entry.path.rfind('/');
   const std::string base = slash == std::string::npos ? entry.path : entry.path.substr(slash + 1);
+  const std::string folder = slash == std::string::npos ? std::string() : entry.path.substr(0, slash);
+  if (base == opaque_name && !is_reserved(folder)) {
+    entry.type = EntryType::opaque;
+    entry.path = folder;
+    return entry;
+  }
+  if (is_reserved(entry.path)) return std::nullopt;
   if (base.starts_with(whiteout_prefix)) {
-    const std::string folder = slash == std::string::npos ? std::string() : entry.path.substr(0, slash);
-    if (base == opaque_name) {
-      entry.type = EntryType::opaque;
-      entry.path = folder;
-      return entry;
-    }
     const std::string hidden = base.substr(whiteout_prefix.size());
-    if (base.starts_with(reserved_prefix) || hidden.empty() || hidden == "." || hidden == "..") return std::nullopt;
+    if (hidden.empty() || hidden == "." || hidden == "..") return std::nullopt;
     entry.type = EntryType::whiteout;
     entry.path = folder.empty() ? hidden : folder + "/" + hidden;
     return entry;
@@ -147,15 +195,14 @@ std::optional<Entry> describe(archive_entry* raw) {
   entry.gid = id(archive_entry_gid(raw));
   if (const char* target = archive_entry_hardlink(raw)) {
     entry.type = EntryType::hardlink;
-    entry.link = clean_path(std::string_view(target).substr(0, longest_path));
+    entry.link = clean_path(raw_path(target));
     return entry;
   }
   switch (archive_entry_filetype(raw)) {
     case AE_IFDIR: entry.type = EntryType::directory; break;
     case AE_IFLNK: {
       entry.type = EntryType::symlink;
-      const char* target = archive_entry_symlink(raw);
-      entry.link = target != nullptr ? std::string_view(target).substr(0, longest_path) : std::string_view{};
+      entry.link = raw_path(archive_entry_symlink(raw));
       break;
     }
     case AE_IFCHR: entry.type = EntryType::character_device; break;
@@ -178,105 +225,191 @@ std::uint16_t elf_machine(std::string_view start) {
   return static_cast<std::uint16_t>(start[EI_DATA] == ELFDATA2MSB ? (low << 8 | high) : (high << 8 | low));
 }
 
-/// Reads the data of the entry as far as it is wanted. `start` gets the first bytes, `content` all of `wanted` bytes.
-void read_data(const TarBytes& bytes, archive* handle, std::uint64_t wanted, std::string& start, std::string* content) {
-  constexpr std::size_t start_size = 20;
-  for (;;) {
+/// The data of the entry that the walk is at, from its start as far as it is wanted.
+class FileData {
+ public:
+  FileData(const TarBytes& bytes, archive* handle) : bytes_(bytes), handle_(handle) {}
+
+  /// The first `size` bytes, which is at most the file's size.
+  std::string& start(std::uint64_t size) {
+    while (data_.size() < size && !ended_) {
+      if (block_.empty()) {
+        next();
+      } else if (offset_ > data_.size()) {
+        data_.resize(std::min(offset_, size), '\0');  // a sparse file's holes are zeros
+      } else {
+        const std::size_t count = std::min<std::uint64_t>(block_.size(), size - data_.size());
+        data_.append(block_.substr(0, count));
+        block_.remove_prefix(count);
+        offset_ += count;
+      }
+    }
+    if (data_.size() < size) data_.resize(size, '\0');
+    return data_;
+  }
+
+ private:
+  void next() {
     const void* block = nullptr;
     std::size_t size = 0;
     la_int64_t offset = 0;
-    const int result = archive_read_data_block(handle, &block, &size, &offset);
-    if (result == ARCHIVE_EOF) break;
-    if (result != ARCHIVE_OK) fail(bytes, handle);
-    const auto position = static_cast<std::uint64_t>(offset);
-    const auto* data = static_cast<const char*>(block);
-    if (position == 0) start.assign(data, std::min(size, start_size));
-    if (content == nullptr) return;  // the rest is skipped
-    // A sparse file's holes read as zeros.
-    if (position >= wanted) return;
-    content->resize(position, '\0');
-    content->append(data, std::min<std::uint64_t>(size, wanted - position));
-    if (content->size() >= wanted) return;
+    const int result = archive_read_data_block(handle_, &block, &size, &offset);
+    if (result == ARCHIVE_EOF) {
+      ended_ = true;
+      return;
+    }
+    if (result != ARCHIVE_OK) fail(bytes_, handle_);
+    block_ = {static_cast<const char*>(block), size};
+    offset_ = static_cast<std::uint64_t>(offset);
+    if (offset_ < data_.size()) throw Error(ErrorKind::image_corrupt, "its tar has a sparse file whose parts overlap");
   }
-  if (content != nullptr) content->resize(wanted, '\0');
-}
+
+  const TarBytes& bytes_;
+  archive* handle_;
+  std::string data_;
+  std::string_view block_;  // what is left of libarchive's
+  std::uint64_t offset_ = 0;
+  bool ended_ = false;
+};
 
 /// The walk: every entry of the tar, in order.
-void walk(TarBytes& bytes, archive* handle, LayerIndex& index, const CapturePolicy& policy, const LayerLimits& limits) {
-  std::uint64_t path_bytes = 0, captured = 0;
-  for (;;) {
-    archive_entry* raw = nullptr;
-    const int result = archive_read_next_header(handle, &raw);
-    if (result == ARCHIVE_EOF) return;
-    // WARN is about a name that is no UTF-8, or a pax attribute of no interest; RETRY would let the rest vanish.
-    if (result != ARCHIVE_OK && result != ARCHIVE_WARN) fail(bytes, handle);
-    std::optional<Entry> entry = describe(raw);
-    if (!entry) continue;
-    if (entry->size > limits.tar_bytes) throw Error(ErrorKind::image_corrupt, fmt::format("its tar has a file of {} bytes", entry->size));
-    path_bytes += entry->path.size() + entry->link.size();
-    if (index.entries.size() >= limits.entries) throw Error(ErrorKind::image_limit, fmt::format("it has more than {} entries", limits.entries));
-    if (path_bytes > limits.path_bytes) throw Error(ErrorKind::image_limit, fmt::format("its paths take more than {}", human_size(limits.path_bytes)));
-    if (entry->type == EntryType::file && entry->size != 0) {
-      const Capture capture = policy ? policy(*entry, index.entries.size()) : Capture{};
-      const std::uint64_t wanted = capture.prefix ? std::min(capture.limit, entry->size) : entry->size;
-      const bool keep = capture.limit != 0 && wanted <= capture.limit && captured + wanted <= limits.capture_bytes;
-      std::string start, content;
-      read_data(bytes, handle, wanted, start, keep ? &content : nullptr);
-      entry->elf_machine = elf_machine(start);
-      if (keep) {
-        captured += content.size();
-        index.captures.emplace(index.entries.size(), std::move(content));
-      }
-    } else if (entry->type == EntryType::file && policy && policy(*entry, index.entries.size()).limit != 0) {
-      index.captures.emplace(index.entries.size(), std::string());
+class Walk {
+ public:
+  Walk(TarBytes& bytes, archive* handle, const CapturePolicy& policy, const LayerLimits& limits, bool keep_entries)
+      : bytes_(bytes), handle_(handle), policy_(policy), limits_(limits), keep_entries_(keep_entries) {}
+
+  LayerIndex run() {
+    while (archive_entry* raw = next()) {
+      std::optional<Entry> entry = describe(raw);
+      if (!entry) continue;
+      path_bytes_ += entry->path.size() + entry->link.size();
+      if (position_ >= limits_.entries) throw Error(ErrorKind::image_limit, fmt::format("it has more than {} entries", limits_.entries));
+      if (path_bytes_ > limits_.path_bytes) throw Error(ErrorKind::image_limit, fmt::format("its paths take more than {}", human_size(limits_.path_bytes)));
+      if (entry->type == EntryType::file) read_file(*entry);
+      if (keep_entries_) index_.entries.push_back(std::move(*entry));
+      ++position_;
     }
-    index.entries.push_back(std::move(*entry));
+    return std::move(index_);
   }
-}
 
-LayerIndex read_checked(const Image& image, const LayerBlob& blob, const CapturePolicy& policy, const LayerLimits& limits,
-                        const std::function<void(std::uint64_t)>& progress) {
-  BlobReader blob_reader(image, blob, progress);
-  Decompressor decompressor(blob_reader);
-  // A layer needs one proof: its blob's digest, or its diff id. The diff id of a plain tar is the digest of its blob, so
-  // it costs nothing to check there.
-  const bool plain = decompressor.compression() == Compression::none;
-  const bool prove_by_diff_id = !blob.digest && blob.diff_id;
-  if (!blob.digest && !blob.diff_id) throw Error(ErrorKind::image_corrupt, "nothing says what its digest has to be");
-  TarBytes bytes(decompressor, prove_by_diff_id ? std::optional(blob.diff_id->algorithm()) : std::nullopt, limits.tar_bytes);
+ private:
+  archive_entry* next() {
+    archive_entry* raw = nullptr;
+    const int result = archive_read_next_header(handle_, &raw);
+    // At the end, a failed read may look like the lack of a second block of zeros.
+    if (bytes_.failure) std::rethrow_exception(bytes_.failure);
+    if (result == ARCHIVE_EOF) return nullptr;
+    if (result == ARCHIVE_WARN) {
+      // Most warnings are about names that are no UTF-8, or attributes of no interest. Not this one: other readers may
+      // see another path or size than libarchive does.
+      const char* reason = archive_error_string(handle_);
+      if (reason != nullptr && std::string_view(reason).find("pax extended attribute") != std::string_view::npos) fail(bytes_, handle_);
+    } else if (result != ARCHIVE_OK) {
+      fail(bytes_, handle_);  // RETRY too: the rest would vanish
+    }
+    return raw;
+  }
 
-  LayerIndex index;
+  void read_file(Entry& entry) {
+    if (entry.size > limits_.tar_bytes) throw Error(ErrorKind::image_corrupt, fmt::format("its tar has a file of {} bytes", entry.size));
+    constexpr std::uint64_t elf_start = 20;  // as far as e_machine
+    FileData data(bytes_, handle_);
+    const std::string& start = data.start(std::min(entry.size, elf_start));
+    entry.elf_machine = elf_machine(start);
+    const Capture capture = policy_ ? policy_(entry, position_) : Capture{};
+    const std::uint64_t wanted = std::min(capture.limit, entry.size);
+    if (capture.limit == 0 || (wanted < entry.size && !capture.prefix) || (capture.script && !start.starts_with("#!")) ||
+        wanted > limits_.capture_bytes - captured_) {
+      return;
+    }
+    std::string& content = data.start(wanted);
+    content.resize(wanted);
+    captured_ += wanted;
+    index_.captures.emplace(position_, std::move(content));
+  }
+
+  TarBytes& bytes_;
+  archive* handle_;
+  const CapturePolicy& policy_;
+  const LayerLimits& limits_;
+  bool keep_entries_;
+  LayerIndex index_;
+  std::size_t position_ = 0;
+  std::uint64_t path_bytes_ = 0;
+  std::uint64_t captured_ = 0;
+};
+
+LayerIndex walk(TarBytes& bytes, const CapturePolicy& policy, const LayerLimits& limits, bool keep_entries) {
+  const Utf8Locale locale;
   const ArchivePointer handle(archive_read_new());
   if (!handle) throw std::bad_alloc();
   archive_read_support_format_tar(handle.get());
   archive_read_support_format_empty(handle.get());  // a layer of no bytes is a layer without entries
   if (archive_read_open(handle.get(), &bytes, nullptr, give_bytes, nullptr) != ARCHIVE_OK) fail(bytes, handle.get());
-  walk(bytes, handle.get(), index, policy, limits);
+  LayerIndex index = Walk(bytes, handle.get(), policy, limits, keep_entries).run();
   // What lies behind the tar's end belongs to the digests.
   while (bytes.next() != 0) {
   }
+  return index;
+}
+
+LayerIndex read_checked(const Image& image, const LayerBlob& blob, const CapturePolicy& policy, const LayerLimits& limits,
+                        const std::function<void(std::uint64_t)>& progress, bool keep_entries) {
+  if (!blob.digest && !blob.diff_id) throw Error(ErrorKind::image_corrupt, "nothing says what its digest has to be");
+  BlobReader blob_reader(image, blob, progress);
+  LayerIndex index;
+  bool plain = false;
+  try {
+    Decompressor decompressor(blob_reader);
+    plain = decompressor.compression() == Compression::none;
+    // A layer needs one proof: its blob's digest, or its diff id.
+    const bool hash_tar = !blob.digest && blob.diff_id;
+    TarBytes bytes(decompressor, hash_tar ? std::optional(blob.diff_id->algorithm()) : std::nullopt, limits.tar_bytes);
+    index = walk(bytes, policy, limits, keep_entries);
+    index.diff_id = bytes.finish();
+    index.tar_size = bytes.count();
+  } catch (const Error& error) {
+    // Bytes that are not those of the descriptor are the better explanation of whatever went wrong with them.
+    if (error.kind() == ErrorKind::image_corrupt) {
+      blob_reader.drain();
+      blob_reader.finish();
+    }
+    throw;
+  }
   index.digest = blob_reader.finish();
-  index.diff_id = bytes.finish();
+  // The diff id of a plain tar is the digest of its blob, so it costs nothing to check there.
   if (plain && index.digest && blob.diff_id && blob.diff_id->algorithm() == index.digest->algorithm()) index.diff_id = index.digest;
   if (index.diff_id && blob.diff_id && *index.diff_id != *blob.diff_id) {
     throw Error(ErrorKind::image_corrupt, fmt::format("digest mismatch: its diff id is {}, the config says {}", index.diff_id->to_string(), blob.diff_id->to_string()));
   }
   index.blob_size = blob_reader.count();
-  index.tar_size = bytes.count();
   return index;
+}
+
+LayerIndex pass(const Image& image, std::size_t layer, const CapturePolicy& policy, const LayerLimits& limits,
+                const std::function<void(std::uint64_t)>& progress, bool keep_entries) {
+  const LayerBlob& blob = image.layers().at(layer);
+  try {
+    return read_checked(image, blob, policy, limits, progress, keep_entries);
+  } catch (const Error& error) {
+    const std::string name = blob.digest ? blob.digest->to_string() : blob.diff_id ? "diff id " + blob.diff_id->to_string() : "no digest";
+    throw error.within(fmt::format("layer {} of {} ({})", layer + 1, image.layers().size(), name));
+  }
 }
 
 }  // namespace
 
 LayerIndex read_layer(const Image& image, std::size_t layer, const CapturePolicy& policy, const LayerLimits& limits,
                       const std::function<void(std::uint64_t)>& progress) {
-  const LayerBlob& blob = image.layers().at(layer);
-  try {
-    return read_checked(image, blob, policy, limits, progress);
-  } catch (const Error& error) {
-    const std::string name = blob.digest ? blob.digest->to_string() : blob.diff_id ? "of diff id " + blob.diff_id->to_string() : "";
-    throw error.within(fmt::format("layer {} of {} ({})", layer + 1, image.layers().size(), name));
-  }
+  return pass(image, layer, policy, limits, progress, true);
+}
+
+std::optional<std::string> read_entry(const Image& image, std::size_t layer, std::size_t position, std::uint64_t size,
+                                      const LayerLimits& limits, const std::function<void(std::uint64_t)>& progress) {
+  const CapturePolicy policy = [&](const Entry&, std::size_t at) { return at == position ? Capture{.limit = size, .prefix = true} : Capture{}; };
+  LayerIndex index = pass(image, layer, policy, limits, progress, false);
+  const auto found = index.captures.find(position);
+  return found == index.captures.end() ? std::nullopt : std::optional(std::move(found->second));
 }
 
 }  // namespace imgforge

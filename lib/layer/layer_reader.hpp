@@ -1,10 +1,11 @@
 // Layer bytes → LayerIndex: hash, inflate, tar walk, in one pass and bounded memory.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
-#include <string_view>
 
 #include "image/source.hpp"
 #include "layer/layer_index.hpp"
@@ -15,6 +16,7 @@ namespace imgforge {
 struct Capture {
   std::uint64_t limit = 0;  // bytes; 0 keeps nothing
   bool prefix = false;      // a larger file is kept up to the limit; otherwise not at all
+  bool script = false;      // kept only if it begins with "#!"
 };
 
 /// Asked for every regular file with its entry and its position in the index.
@@ -32,5 +34,10 @@ struct LayerLimits {
 /// a layer that failed is handed out. `progress` is told the blob bytes consumed since the last call.
 LayerIndex read_layer(const Image& image, std::size_t layer, const CapturePolicy& policy,
                       const LayerLimits& limits = {}, const std::function<void(std::uint64_t)>& progress = {});
+
+/// The first `size` bytes of the file at a position of a layer's index; nothing where no file is there. The layer is read
+/// and checked as above.
+std::optional<std::string> read_entry(const Image& image, std::size_t layer, std::size_t position, std::uint64_t size,
+                                      const LayerLimits& limits = {}, const std::function<void(std::uint64_t)>& progress = {});
 
 }  // namespace imgforge

@@ -11,6 +11,9 @@ namespace imgforge {
 namespace {
 
 constexpr std::size_t most_nodes = 4'000'000;
+// Steps from folder to folder, links included, of all entries together: an honest layer takes ten an entry.
+constexpr std::size_t most_work = 400'000'000;
+constexpr std::size_t asking_work = 8;  // looking into a lower layer, in such steps
 
 std::vector<std::string> components_of(std::string_view path) {
   std::vector<std::string> components;
@@ -69,105 +72,153 @@ void LayerTree::place(std::uint32_t position, TreeNode::Kind kind, bool director
   node.kind = kind;
 }
 
-LayerTree::Position LayerTree::folder(std::vector<std::string> components, const AskBelow& below) {
-  Position here;
-  std::vector<std::uint32_t> trail = {0};
+void LayerTree::count_work(std::size_t steps) {
+  work_ += steps;
+  if (work_ > most_work) throw Error(ErrorKind::image_limit, "a layer has links that lead through too many folders");
+}
+
+std::uint32_t LayerTree::folder(std::vector<std::string> components, const AskBelow& below) {
+  CanonicalPath path;
+  std::size_t path_bytes = 0;
+  std::vector<std::uint32_t> trail = {0};  // the nodes of the path, from the root on
   std::size_t links = 0;
   for (std::size_t next = 0; next < components.size();) {
+    count_work(1);
     const std::string name = components[next++];
     if (name == "..") {
-      if (trail.size() > 1) {
-        trail.pop_back();
-        here.path.pop_back();
-      }
+      if (path.empty()) continue;
+      path_bytes -= path.back().size() + 1;
+      path.pop_back();
+      trail.pop_back();
       continue;
     }
-    const auto follow = [&](const std::string& target) {
+    const auto follow = [&](const std::string& link) {
       ++links;
-      components = expand(target, components, next);
+      components = expand(link, components, next);
+      count_work(components.size());
       next = 0;
-      if (target.starts_with('/')) {
-        trail = {0};
-        here.path.clear();
-      }
+      if (!link.starts_with('/')) return;
+      trail = {0};
+      path.clear();
+      path_bytes = 0;
     };
     const auto descend = [&](std::uint32_t position) {
+      path_bytes += name.size() + 1;
+      if (path_bytes > longest_path) {
+        throw Error(ErrorKind::image_limit, fmt::format("a layer has a path of more than {} bytes behind its links", longest_path));
+      }
+      path.push_back(name);
       trail.push_back(position);
-      here.path.push_back(name);
     };
-    const TreeNode& parent = nodes_[trail.back()];
-    const auto found = parent.children.find(name);
-    if (found != parent.children.end() && nodes_[found->second].kind != TreeNode::Kind::nothing) {
-      const TreeNode& node = nodes_[found->second];
-      const Entry* entry = node.kind == TreeNode::Kind::entry ? &index_.entries[node.entry] : nullptr;
-      if (entry != nullptr && entry->type == EntryType::symlink && links < most_links) {
-        follow(entry->link);
+    if (const auto found = nodes_[trail.back()].children.find(name); found != nodes_[trail.back()].children.end()) {
+      const std::uint32_t position = found->second;
+      const TreeNode& node = nodes_[position];
+      if (node.kind != TreeNode::Kind::nothing) {
+        const Entry* entry = node.kind == TreeNode::Kind::entry ? &index_.entries[node.entry] : nullptr;
+        if (entry != nullptr && entry->type == EntryType::symlink && links < most_links) {
+          follow(entry->link);
+          continue;
+        }
+        // Something else than a folder, with an entry below it: an unpacker makes the folder.
+        if (!is_directory(node)) place(position, TreeNode::Kind::implied_directory, true);
+        descend(position);
         continue;
       }
-      const std::uint32_t position = found->second;
-      // Something else than a folder, with an entry below it: an unpacker makes the folder.
-      if (!is_directory(node)) place(position, TreeNode::Kind::implied_directory, true);
-      descend(position);
-      continue;
     }
-    bool hidden = found != nodes_[trail.back()].children.end() && nodes_[found->second].hides_below;
+    const std::uint32_t parent = trail.back();
+    const TreeNode* flags = child(nodes_[parent], name);
+    bool hidden = flags != nullptr && flags->hides_below;
     for (const std::uint32_t position : trail) hidden = hidden || nodes_[position].hides_below || nodes_[position].opaque;
+    Below what;
     if (!hidden) {
-      CanonicalPath path = here.path;
       path.push_back(name);
-      const Below what = below(path);
+      count_work(asking_work * path.size());
+      what = below(path);
+      path.pop_back();
       if (what.kind == Below::Kind::symlink && links < most_links) {
         follow(what.link);
         continue;
       }
-      const std::uint32_t position = make_child(trail.back(), name);
-      nodes_[position].kind = TreeNode::Kind::implied_directory;
-      if (what.kind == Below::Kind::other || what.kind == Below::Kind::symlink) nodes_[position].hides_below = true;
-      descend(position);
-      continue;
     }
-    const std::uint32_t position = make_child(trail.back(), name);
+    const std::uint32_t position = make_child(parent, name);
     nodes_[position].kind = TreeNode::Kind::implied_directory;
+    if (what.kind == Below::Kind::other || what.kind == Below::Kind::symlink) nodes_[position].hides_below = true;
     descend(position);
   }
-  here.node = trail.back();
-  return here;
+  return trail.back();
 }
 
-void LayerTree::link(TreeNode& node, const Entry& entry, const AskBelow& below) {
-  std::vector<std::string> components = components_of(entry.link);
-  if (components.empty()) {
-    node.kind = TreeNode::Kind::nothing;
-    return;
+LayerTree::Target LayerTree::target(std::vector<std::string> components, const AskBelow& below) {
+  struct Step {
+    std::uint32_t node;  // nowhere in this layer: then it is in a lower one
+    bool hidden;         // nothing of lower layers is seen from here
+  };
+  CanonicalPath path;
+  std::vector<Step> trail = {{0, nodes_.front().opaque}};
+  std::size_t links = 0;
+  for (std::size_t next = 0; next < components.size();) {
+    count_work(1);
+    const std::string name = components[next++];
+    if (name == "..") {
+      if (path.empty()) continue;
+      path.pop_back();
+      trail.pop_back();
+      continue;
+    }
+    const bool last = next == components.size();
+    const auto follow = [&](const std::string& link) {
+      components = expand(link, components, next);
+      count_work(components.size());
+      next = 0;
+      if (!link.starts_with('/')) return;
+      trail.resize(1);
+      path.clear();
+    };
+    Step step{nowhere, trail.back().hidden};
+    if (trail.back().node != nowhere) {
+      const auto& children = nodes_[trail.back().node].children;
+      if (const auto found = children.find(name); found != children.end()) {
+        const TreeNode& node = nodes_[found->second];
+        step.hidden = step.hidden || node.hides_below;
+        if (node.kind != TreeNode::Kind::nothing) {
+          if (last) return is_directory(node) ? Target{} : Target{found->second, {}};
+          const Entry* entry = node.kind == TreeNode::Kind::entry ? &index_.entries[node.entry] : nullptr;
+          if (entry != nullptr && entry->type == EntryType::symlink) {
+            if (++links > most_links) return {};
+            follow(entry->link);
+            continue;
+          }
+          if (!is_directory(node)) return {};
+          step.node = found->second;
+          step.hidden = step.hidden || node.opaque;
+          path.push_back(name);
+          trail.push_back(step);
+          continue;
+        }
+      }
+    }
+    if (step.hidden) return {};
+    path.push_back(name);
+    if (last) return {nowhere, std::move(path)};
+    count_work(asking_work * path.size());
+    const Below what = below(path);
+    if (what.kind == Below::Kind::symlink) {
+      if (++links > most_links) return {};
+      path.pop_back();
+      follow(what.link);
+      continue;
+    }
+    if (what.kind != Below::Kind::directory) return {};
+    trail.push_back(step);
   }
-  const std::string name = components.back();
-  components.pop_back();
-  // Looking the folder up may make it as an implied one, which changes nothing: it has to be there for the link to be one.
-  const auto self = static_cast<std::size_t>(&node - nodes_.data());
-  Position parent = folder(components, below);
-  TreeNode& link_node = nodes_[self];
-  const TreeNode* target = child(nodes_[parent.node], name);
-  if (target != nullptr && target != &link_node && is_leaf(*target)) {
-    link_node.kind = target->kind;
-    link_node.entry = target->entry;
-    link_node.lower = target->lower;
-    return;
-  }
-  if (target != nullptr && (target->hides_below || target == &link_node)) {
-    link_node.kind = TreeNode::Kind::nothing;  // it names nothing: as if it were not there
-    return;
-  }
-  parent.path.push_back(name);
-  link_node.kind = TreeNode::Kind::lower_link;
-  link_node.lower = static_cast<std::uint32_t>(lower_links_.size());
-  lower_links_.push_back(std::move(parent.path));
+  return {};
 }
 
 void LayerTree::apply(std::uint32_t number, const AskBelow& below) {
   const Entry& entry = index_.entries[number];
   std::vector<std::string> components = components_of(entry.path);
   if (entry.type == EntryType::opaque) {
-    nodes_[folder(std::move(components), below).node].opaque = true;
+    nodes_[folder(std::move(components), below)].opaque = true;
     return;
   }
   if (components.empty()) {
@@ -180,7 +231,7 @@ void LayerTree::apply(std::uint32_t number, const AskBelow& below) {
   }
   const std::string name = components.back();
   components.pop_back();
-  const std::uint32_t parent = folder(std::move(components), below).node;
+  const std::uint32_t parent = folder(std::move(components), below);
   const std::uint32_t position = make_child(parent, name);
   if (entry.type == EntryType::whiteout) {
     nodes_[position].hides_below = true;
@@ -188,9 +239,22 @@ void LayerTree::apply(std::uint32_t number, const AskBelow& below) {
   }
   const bool directory = entry.type == EntryType::directory;
   if (entry.type == EntryType::hardlink) {
-    // A link to itself through other names keeps what is there.
-    place(position, TreeNode::Kind::nothing, false);
-    link(nodes_[position], entry, below);
+    Target named = target(components_of(entry.link), below);
+    if (named.node == position) return;  // a link to itself
+    TreeNode::Kind kind = TreeNode::Kind::nothing;  // a link to nothing
+    std::uint32_t shared = 0, lower = 0;
+    if (named.node != nowhere) {
+      kind = nodes_[named.node].kind;
+      shared = nodes_[named.node].entry;
+      lower = nodes_[named.node].lower;
+    } else if (!named.lower.empty()) {
+      kind = TreeNode::Kind::lower_link;
+      lower = static_cast<std::uint32_t>(lower_links_.size());
+      lower_links_.push_back(std::move(named.lower));
+    }
+    place(position, kind, false);
+    nodes_[position].entry = shared;
+    nodes_[position].lower = lower;
     return;
   }
   place(position, TreeNode::Kind::entry, directory);

@@ -33,15 +33,16 @@ class LayerTree {
       lower_link,         // a hard link to `lower` as it was in the layers below
     };
     Kind kind = Kind::nothing;
-    bool hides_below = false;     // a whiteout, an opaque marker's own folder aside, or something that replaced what was there
-    bool opaque = false;          // a folder whose lower content is hidden
+    bool hides_below = false;     // a whiteout stood here, or something replaced what was there
+    bool opaque = false;          // what the layers below have in this folder is hidden
     std::uint32_t entry = 0;      // position in the index
-    std::uint32_t lower = 0;      // position in lower_links()
-    std::map<std::string, std::uint32_t, std::less<>> children;  // by name; positions in nodes()
+    std::uint32_t lower = 0;      // argument of lower_link()
+    std::map<std::string, std::uint32_t, std::less<>> children;  // by name; arguments of at()
   };
 
   /// Applies the entries in order, as an unpacker would inside of its root. `below` is asked only where an entry's folder
-  /// is not itself an entry of this layer. Throws Error(image_limit) on more than four million nodes.
+  /// is not itself an entry of this layer; it is not kept, the index is. Throws Error(image_limit) where there are more
+  /// than four million nodes, a path of more than PATH_MAX once its links are followed, or links without end.
   LayerTree(const LayerIndex& index, const AskBelow& below);
 
   const TreeNode& root() const { return nodes_.front(); }
@@ -54,20 +55,25 @@ class LayerTree {
   bool is_leaf(const TreeNode& node) const;
 
  private:
-  struct Position {
-    std::uint32_t node = 0;
-    CanonicalPath path;
+  /// What a hard link names: an entry of this layer, or a path in the layers below, or nothing.
+  struct Target {
+    std::uint32_t node = nowhere;
+    CanonicalPath lower;
   };
+  static constexpr std::uint32_t nowhere = 0xFFFFFFFF;
+
   void apply(std::uint32_t number, const AskBelow& below);
   /// The folder of these components, made where it is not there.
-  Position folder(std::vector<std::string> components, const AskBelow& below);
-  void link(TreeNode& node, const Entry& entry, const AskBelow& below);
+  std::uint32_t folder(std::vector<std::string> components, const AskBelow& below);
+  Target target(std::vector<std::string> components, const AskBelow& below);
+  void count_work(std::size_t steps);
   std::uint32_t make_child(std::uint32_t parent, const std::string& name);
   void place(std::uint32_t position, TreeNode::Kind kind, bool directory);
 
   const LayerIndex& index_;
   std::vector<TreeNode> nodes_;
   std::vector<CanonicalPath> lower_links_;
+  std::size_t work_ = 0;
 };
 
 /// Links followed in one lookup at the most, as in Linux (MAXSYMLINKS).

@@ -1,9 +1,12 @@
 #include "layer/root_view.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <atomic>
+#include <limits>
+#include <map>
 #include <mutex>
-#include <numeric>
 #include <thread>
 
 #include "base/error.hpp"
@@ -18,11 +21,37 @@ namespace imgforge {
 
 namespace {
 
+// Linux mounts 128 lower folders at most, containerd's snapshotters a few hundred.
+constexpr std::size_t most_layers = 500;
+constexpr unsigned most_workers = 4;  // each inflates a layer of its own and may need 128 MiB for a zstd window
+constexpr std::size_t most_passes_again = 200;
+
 std::string to_path(const CanonicalPath& components) {
   if (components.empty()) return "/";
   std::string path;
   for (const std::string& component : components) path += "/" + component;
   return path;
+}
+
+/// Components, ".." among them: it counts from where the links before it lead.
+std::vector<std::string> parts_of(std::string_view path) {
+  std::vector<std::string> components;
+  for (const std::string_view part : split(path, '/')) {
+    if (!part.empty() && part != ".") components.emplace_back(part);
+  }
+  return components;
+}
+
+/// Whether something that matches the pattern can lie below a folder. Both absolute.
+bool may_hold_match(std::string_view pattern, std::string_view folder) {
+  const std::vector<std::string_view> wanted = split(pattern, '/');
+  const std::vector<std::string_view> names = split(folder, '/');
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (i == wanted.size()) return false;
+    if (wanted[i] == "**") return true;
+    if (!glob_match(wanted[i], names[i])) return false;
+  }
+  return names.size() < wanted.size();
 }
 
 }  // namespace
@@ -46,27 +75,58 @@ struct RootView::State {
   std::mutex mutex;  // of progress and bytes_read
   std::vector<Layer> layers;
   std::uint64_t bytes_read = 0;
+  std::uint64_t capture_bytes_left = 192 << 20;  // of all layers together
   std::uint64_t bytes_total = 0;
   std::uint64_t progress_done = 0;
 
+  std::size_t passes_again = 0;  // of layers, for single contents
+
   State(const Image& from, std::vector<std::string> capture_paths, std::function<void(std::uint64_t, std::uint64_t)> report)
       : image(from), policy(standard_captures(std::move(capture_paths))), progress(std::move(report)), layers(from.layers().size()) {
+    if (layers.size() > most_layers) {
+      throw Error(ErrorKind::image_limit, fmt::format("{} has {} layers, imgforge reads at most {}", image.name(), layers.size(), most_layers));
+    }
     for (const LayerBlob& blob : from.layers()) bytes_total += blob.size;
   }
 
   // --- reading ---
 
-  LayerIndex read(std::size_t number, const CapturePolicy& captures) {
-    return read_layer(image, number, captures, {}, [this](std::uint64_t count) {
+  void count(std::uint64_t bytes) {
+    const std::lock_guard lock(mutex);
+    bytes_read += bytes;
+    if (progress) progress(std::min(progress_done += bytes, bytes_total), bytes_total);
+  }
+
+  std::unique_ptr<LayerIndex> read(std::size_t number) {
+    LayerLimits limits;
+    {
       const std::lock_guard lock(mutex);
-      bytes_read += count;
-      if (progress) progress(std::min(progress_done += count, bytes_total), bytes_total);
-    });
+      limits.capture_bytes = capture_bytes_left;
+    }
+    auto index = std::make_unique<LayerIndex>(read_layer(image, number, policy, limits, [this](std::uint64_t bytes) { count(bytes); }));
+    std::uint64_t kept = 0;
+    for (const auto& capture : index->captures) kept += capture.second.size();
+    const std::lock_guard lock(mutex);
+    capture_bytes_left -= std::min(capture_bytes_left, kept);
+    return index;
   }
 
   const LayerIndex& index(std::size_t number) {
-    if (!layers[number].index) layers[number].index = std::make_unique<LayerIndex>(read(number, policy));
+    if (!layers[number].index) layers[number].index = read(number);
     return *layers[number].index;
+  }
+
+  /// The first `size` bytes of a file that was not kept: its layer passes again.
+  std::optional<std::string> read_again(const Node& node, std::size_t size) {
+    if (++passes_again > most_passes_again) {
+      throw Error(ErrorKind::image_limit, fmt::format("{}: its layers had to be read again for single files more than {} times", image.name(), most_passes_again));
+    }
+    // Who asks for the start of a file often asks for the rest of it.
+    const std::uint64_t wanted = std::min<std::uint64_t>(node.size, std::max<std::uint64_t>(size, 64 << 10));
+    std::optional<std::string> content = read_entry(image, node.layer, node.entry, wanted, {}, [this](std::uint64_t bytes) { count(bytes); });
+    if (content && wanted <= (1 << 20)) layers[node.layer].index->captures[node.entry] = *content;
+    if (content && content->size() > size) content->resize(size);
+    return content;
   }
 
   const LayerTree& tree(std::size_t number) {
@@ -90,18 +150,19 @@ struct RootView::State {
     const auto work = [&] {
       for (std::size_t i = next++; i < missing.size() && !failed; i = next++) {
         try {
-          layers[missing[i]].index = std::make_unique<LayerIndex>(read(missing[i], policy));
+          layers[missing[i]].index = read(missing[i]);
         } catch (...) {
           failures[missing[i]] = std::current_exception();
           failed = true;
         }
       }
     };
-    const std::size_t workers = std::min<std::size_t>(missing.size(), std::clamp(std::thread::hardware_concurrency(), 1u, 8u));
-    std::vector<std::thread> threads;
-    for (std::size_t i = 1; i < workers; ++i) threads.emplace_back(work);
-    work();
-    for (std::thread& thread : threads) thread.join();
+    {
+      const std::size_t workers = std::min<std::size_t>(missing.size(), std::clamp(std::thread::hardware_concurrency(), 1u, most_workers));
+      std::vector<std::jthread> threads;
+      for (std::size_t i = 1; i < workers; ++i) threads.emplace_back(work);
+      work();
+    }
     for (const std::exception_ptr& failure : failures) {
       if (failure) std::rethrow_exception(failure);
     }
@@ -110,8 +171,9 @@ struct RootView::State {
 
   // --- asking ---
 
-  /// What lies at a canonical path in the layers below `top`, the newest first.
-  Place find(const CanonicalPath& path, std::size_t top) {
+  /// What lies at a canonical path in the layers below `top`, the newest first. A folder that a layer only implies has
+  /// the attributes of a lower entry: where they do not matter, no further layer is read for them.
+  Place find(const CanonicalPath& path, std::size_t top, bool attributes = false) {
     Place implied;
     for (std::size_t number = top; number-- > 0;) {
       const LayerTree& layer = tree(number);
@@ -133,6 +195,7 @@ struct RootView::State {
       if (reached && node->kind != LayerTree::TreeNode::Kind::nothing) {
         if (node->kind == LayerTree::TreeNode::Kind::implied_directory) {
           if (implied.kind == Place::Kind::nothing) implied = {Place::Kind::implied_directory, number, 0};
+          if (!attributes) return implied;
         } else {
           const Place place = settle(*node, layer, number);
           // Below an implied folder only a folder counts: it has the attributes.
@@ -190,23 +253,21 @@ struct RootView::State {
 
   Lookup lookup(std::string_view path, bool follow_last) {
     Lookup result;
-    std::vector<std::string> components;
-    for (const std::string_view part : split(path, '/')) {
-      if (!part.empty() && part != ".") components.emplace_back(part);
-    }
+    std::vector<std::string> components = parts_of(path);
     CanonicalPath here;
-    Place place = find(here, layers.size());
+    Place place = {Place::Kind::implied_directory, 0, 0};
+    std::size_t from_link = 0;  // components before this one were written in a link, not in `path`
     for (std::size_t next = 0; next < components.size();) {
       const std::string name = components[next++];
       if (name == "..") {
         if (!here.empty()) here.pop_back();
-        place = find(here, layers.size());
+        place.kind = Place::Kind::implied_directory;
         continue;
       }
       here.push_back(name);
       place = find(here, layers.size());
       if (place.kind == Place::Kind::nothing) {
-        result.status = result.links.empty() ? Lookup::Status::absent : Lookup::Status::dangling;
+        result.status = next <= from_link ? Lookup::Status::dangling : Lookup::Status::absent;
         result.missing = to_path(here);
         return result;
       }
@@ -222,12 +283,13 @@ struct RootView::State {
         for (const std::string_view part : split(entry.link, '/')) {
           if (!part.empty() && part != ".") expanded.emplace_back(part);
         }
+        from_link = expanded.size() + (from_link > next ? from_link - next : 0);
         expanded.insert(expanded.end(), components.begin() + static_cast<std::ptrdiff_t>(next), components.end());
         components = std::move(expanded);
         next = 0;
         here.pop_back();
         if (entry.link.starts_with('/')) here.clear();
-        place = find(here, layers.size());
+        place = {Place::Kind::implied_directory, 0, 0};
         continue;
       }
       if (entry.type != EntryType::directory && next < components.size()) {
@@ -236,6 +298,7 @@ struct RootView::State {
         return result;
       }
     }
+    if (place.kind == Place::Kind::implied_directory) place = find(here, layers.size(), true);
     result.status = Lookup::Status::found;
     // The root is there even where no layer names it.
     if (place.kind == Place::Kind::nothing) place.kind = Place::Kind::implied_directory;
@@ -253,7 +316,8 @@ struct RootView::State {
   struct Merged {
     Place place;
     std::vector<Part> parts;
-    bool settled = false;
+    bool opaque = false;   // no more parts come
+    bool settled = false;  // nothing of lower layers matters
   };
 
   std::vector<Part> root_parts() {
@@ -267,29 +331,45 @@ struct RootView::State {
     return parts;
   }
 
+  /// Lays a layer's node under what newer layers have at its place.
+  void add(Merged& merged, std::size_t number, const LayerTree::TreeNode& node) {
+    const LayerTree& layer = tree(number);
+    if (layer.is_directory(node)) {
+      if (node.kind == LayerTree::TreeNode::Kind::entry) {
+        // An implied folder takes its attributes from a lower one.
+        if (merged.place.kind != Place::Kind::entry) merged.place = {Place::Kind::entry, number, node.entry};
+      } else if (merged.place.kind == Place::Kind::nothing) {
+        merged.place = {Place::Kind::implied_directory, number, 0};
+      }
+      if (!merged.opaque) merged.parts.push_back({number, &node});
+      merged.opaque = merged.opaque || node.opaque;
+      merged.settled = merged.opaque && merged.place.kind == Place::Kind::entry;
+    } else if (layer.is_leaf(node)) {
+      if (merged.place.kind == Place::Kind::nothing) merged.place = settle(node, layer, number);
+      merged.settled = true;
+    }
+    merged.settled = merged.settled || node.hides_below;
+  }
+
   std::map<std::string_view, Merged> merge(const std::vector<Part>& parts) {
     std::map<std::string_view, Merged> names;
     for (const Part& part : parts) {
       const LayerTree& layer = tree(part.layer);
       for (const auto& [name, position] : part.node->children) {
         Merged& merged = names[name];
-        if (merged.settled) continue;
-        const LayerTree::TreeNode& node = layer.at(position);
-        if (layer.is_directory(node)) {
-          const bool entry = node.kind == LayerTree::TreeNode::Kind::entry;
-          const bool attributes_missing = merged.place.kind != Place::Kind::entry;
-          if (entry && attributes_missing) merged.place = {Place::Kind::entry, part.layer, node.entry};
-          else if (merged.place.kind == Place::Kind::nothing) merged.place = {Place::Kind::implied_directory, part.layer, 0};
-          merged.parts.push_back({part.layer, &node});
-          merged.settled = node.opaque;
-        } else if (layer.is_leaf(node)) {
-          if (merged.place.kind == Place::Kind::nothing) merged.place = settle(node, layer, part.layer);
-          merged.settled = true;
-        }
-        merged.settled = merged.settled || node.hides_below;
+        if (!merged.settled) add(merged, part.layer, layer.at(position));
       }
     }
     return names;
+  }
+
+  Merged merge_one(const std::vector<Part>& parts, std::string_view name) {
+    Merged merged;
+    for (const Part& part : parts) {
+      const LayerTree::TreeNode* node = tree(part.layer).child(*part.node, name);
+      if (node != nullptr && !merged.settled) add(merged, part.layer, *node);
+    }
+    return merged;
   }
 
   /// Parents first. `wanted` prunes: it is asked of a folder's path whether anything below it matters.
@@ -327,41 +407,31 @@ std::optional<std::string> RootView::read_prefix(const Node& node, std::size_t s
   const std::size_t wanted = std::min<std::uint64_t>(size, node.size);
   if (wanted == 0) return std::string();
   const LayerIndex& index = layer(node.layer);
-  if (const auto kept = index.captures.find(node.entry); kept != index.captures.end()) return kept->second.substr(0, wanted);
-  LayerIndex again = state_->read(node.layer, [&](const Entry&, std::size_t position) { return position == node.entry ? Capture{wanted, true} : Capture{}; });
-  const auto found = again.captures.find(node.entry);
-  if (found == again.captures.end()) return std::nullopt;
-  // A whole content serves the next question, too.
-  if (wanted == node.size && wanted <= (1u << 20)) state_->layers[node.layer].index->captures.emplace(node.entry, found->second);
-  return std::move(found->second);
+  if (const auto kept = index.captures.find(node.entry); kept != index.captures.end() && kept->second.size() >= wanted) {
+    return kept->second.substr(0, wanted);
+  }
+  return state_->read_again(node, wanted);
 }
 
 std::vector<Node> RootView::list(std::string_view path) {
-  const Lookup found = lookup(path);
-  std::vector<Node> nodes;
-  if (!found || found.node->type != EntryType::directory) return nodes;
-  const std::string folder = found.node->path;
   std::vector<State::Part> parts = state_->root_parts();
-  for (const std::string_view name : clean_components(folder)) {
-    auto names = state_->merge(parts);
-    parts = std::move(names[name].parts);
-  }
+  std::vector<Node> nodes;
+  const Lookup found = lookup(path);
+  if (!found || found.node->type != EntryType::directory) return nodes;
+  const std::string folder = found.node->path == "/" ? "" : found.node->path;
+  for (const std::string_view name : clean_components(folder)) parts = state_->merge_one(parts, name).parts;
   for (const auto& [name, merged] : state_->merge(parts)) {
-    if (merged.place.kind != State::Place::Kind::nothing) nodes.push_back(state_->node_at((folder == "/" ? "" : folder) + "/" + std::string(name), merged.place));
+    if (merged.place.kind != State::Place::Kind::nothing) nodes.push_back(state_->node_at(folder + "/" + std::string(name), merged.place));
   }
   return nodes;
 }
 
 std::vector<Node> RootView::find(std::string_view pattern) {
-  // Below the pattern's literal folders only.
-  const std::size_t wild = pattern.find_first_of("*?");
-  const std::string_view literal = pattern.substr(0, wild == std::string_view::npos ? pattern.size() : pattern.rfind('/', wild));
-  const std::string prefix = "/" + clean_path(literal);
+  const std::string absolute = pattern.starts_with('/') ? std::string(pattern) : "/" + std::string(pattern);
   std::vector<Node> nodes;
-  state_->walk("", state_->root_parts(),
-               [&](const std::string& folder) { return prefix == "/" || prefix.starts_with(folder + "/") || folder == prefix || folder.starts_with(prefix + "/"); },
+  state_->walk("", state_->root_parts(), [&](const std::string& folder) { return may_hold_match(absolute, folder); },
                [&](const Node& node) {
-                 if (glob_match(pattern, node.path)) nodes.push_back(node);
+                 if (glob_match(absolute, node.path)) nodes.push_back(node);
                });
   std::sort(nodes.begin(), nodes.end(), [](const Node& one, const Node& other) { return one.path < other.path; });
   return nodes;

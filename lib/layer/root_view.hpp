@@ -43,7 +43,7 @@ struct Node {
 struct Lookup {
   enum class Status {
     found,
-    absent,       // no such path
+    absent,       // no such path; links on the way lead somewhere
     dangling,     // a link on the way leads to nothing
     loop,         // more than 40 links
     not_a_directory,
@@ -78,6 +78,7 @@ class RootView {
 
   /// The content of a regular file of at most `limit` bytes, links followed; nothing where it is not there, no regular
   /// file or larger. From a capture where there is one, else by reading that layer again.
+  /// Throws Error(image_limit) where layers had to be read again more often than any honest image needs.
   std::optional<std::string> read(std::string_view path, std::uint64_t limit);
   std::optional<std::string> read(const Node& node, std::uint64_t limit);
 
@@ -91,7 +92,7 @@ class RootView {
   /// path; links are not followed. Needs every layer.
   std::vector<Node> find(std::string_view pattern);
 
-  /// Calls `visit` for everything in the root, parents first, siblings by bytes. Needs every layer.
+  /// Calls `visit` for everything below the root, parents first, siblings by bytes. Needs every layer.
   void walk(const std::function<void(const Node&)>& visit);
 
   ReadCost cost() const;
