@@ -313,7 +313,7 @@ class Builder:
             self.buildah("rm", "--all")
         # The overlay driver keeps its folder mounted onto itself.
         subprocess.run(["umount", "-R", str(self.folder / "root" / "overlay")], capture_output=True)
-        shutil.rmtree(self.folder, ignore_errors=True)
+        subprocess.run(["rm", "-rf", str(self.folder)], capture_output=True)  # tens of thousands of files
 
 
 def storage_driver(folder):
