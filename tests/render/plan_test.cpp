@@ -215,6 +215,19 @@ TEST_CASE("runners and roles that are not rendered yet say so") {
   CHECK(has(said_of("apiVersion: imgforge/v1\nname: heron\ntarget: {runner: dataflow, role: launcher}\n"), "launcher"));
 }
 
+TEST_CASE("a launcher with other versions is a warning at the version that differs") {
+  const std::string recipe =
+      "apiVersion: imgforge/v1\nname: heron\ntarget: {runner: dataflow, launch: {python: \"3.11\", beam: 2.60.0}}\n";
+  const std::string python = said_of(recipe + "python: {version: \"3.10\"}\nbeam: {version: 2.60.0}\n");
+  CHECK(has(python, "recipe.yaml:4:"));
+  CHECK(has(python, "warning: the job is launched with Python 3.11, and the worker has 3.10"));
+  CHECK_FALSE(has(python, "Beam"));
+  const std::string beam = said_of(recipe + "python: {version: \"3.11\"}\nbeam: {version: 2.61.0}\n");
+  CHECK(has(beam, "recipe.yaml:5:"));
+  CHECK(has(beam, "the job is launched with Beam 2.60.0, and the worker has 2.61.0"));
+  CHECK(said_of(recipe + "python: {version: \"3.11\"}\nbeam: {version: 2.60.0}\n").empty());
+}
+
 TEST_CASE("what is from memory alone does not stop a recipe") {
   // The row of this tag is unverified.
   const std::string said =
