@@ -1,9 +1,6 @@
 // One layer, read whole: what is accepted, what is kept, and every kind of damage that must give no facts at all.
 #include "layer/layer_reader.hpp"
 
-#include <zlib.h>
-#include <zstd.h>
-
 #include <catch2/catch.hpp>
 
 #include "memory_image.hpp"
@@ -12,34 +9,6 @@ using namespace imgforge;
 using namespace imgforge::test;
 
 namespace {
-
-std::string gzip(const std::string& bytes) {
-  z_stream stream{};
-  REQUIRE(deflateInit2(&stream, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) == Z_OK);
-  std::string result(deflateBound(&stream, bytes.size()) + 64, '\0');
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
-  stream.avail_in = static_cast<uInt>(bytes.size());
-  stream.next_out = reinterpret_cast<Bytef*>(result.data());
-  stream.avail_out = static_cast<uInt>(result.size());
-  REQUIRE(deflate(&stream, Z_FINISH) == Z_STREAM_END);
-  result.resize(stream.total_out);
-  deflateEnd(&stream);
-  return result;
-}
-
-std::string zstd(const std::string& bytes, int window_log = 0) {
-  ZSTD_CCtx* context = ZSTD_createCCtx();
-  if (window_log != 0) ZSTD_CCtx_setParameter(context, ZSTD_c_windowLog, window_log);
-  std::string result(ZSTD_compressBound(bytes.size()), '\0');
-  ZSTD_outBuffer output{result.data(), result.size(), 0};
-  ZSTD_inBuffer input{bytes.data(), bytes.size(), 0};
-  // Streaming, so that the frame carries the window and no content size.
-  REQUIRE(ZSTD_compressStream2(context, &output, &input, ZSTD_e_continue) != static_cast<std::size_t>(-1));
-  REQUIRE(ZSTD_compressStream2(context, &output, &input, ZSTD_e_end) == 0);
-  ZSTD_freeCCtx(context);
-  result.resize(output.pos);
-  return result;
-}
 
 /// A tar whose content does not compress well and spans many buffers.
 std::string large_tar() {

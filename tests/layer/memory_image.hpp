@@ -2,7 +2,12 @@
 // can be made, too (ustar, POSIX.1-1988).
 #pragma once
 
-#include <atomic>
+#include <zlib.h>
+#include <zstd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -14,6 +19,22 @@
 #include "image/source.hpp"
 
 namespace imgforge::test {
+
+inline std::string padded(std::string data) {
+  data.resize((data.size() + 511) / 512 * 512, '\0');
+  return data;
+}
+
+/// A header block with the checksum that it needs.
+inline std::string sealed(std::string header) {
+  header.replace(148, 8, 8, ' ');
+  unsigned sum = 0;
+  for (const char c : header) sum += static_cast<unsigned char>(c);
+  char text[8];
+  std::snprintf(text, sizeof text, "%06o", sum);
+  header.replace(148, 7, std::string(text, 7));
+  return header;
+}
 
 /// One tar member: a header block and its data, padded.
 inline std::string member(const std::string& path, char type, const std::string& data = "", const std::string& link = "", unsigned mode = 0644, unsigned uid = 0) {
@@ -30,19 +51,21 @@ inline std::string member(const std::string& path, char type, const std::string&
   octal(116, 8, uid);
   octal(124, 12, data.size());
   octal(136, 12, 0);
-  put(148, 8, "        ");
   header[156] = type;
   put(157, 100, link);
   put(257, 8, std::string("ustar\00000", 8));
-  unsigned sum = 0;
-  for (const char c : header) sum += static_cast<unsigned char>(c);
-  char text[8];
-  std::snprintf(text, sizeof text, "%06o", sum);
-  put(148, 7, std::string(text, 7));
-  std::string result = header + data;
-  result.resize((result.size() + 511) / 512 * 512, '\0');
-  return result;
+  return sealed(header) + padded(data);
 }
+
+/// A record of a pax header (POSIX pax, "pax Extended Header").
+inline std::string pax_record(const std::string& key, const std::string& value) {
+  const std::string rest = " " + key + "=" + value + "\n";
+  std::size_t length = rest.size() + 1;
+  while (std::to_string(length).size() + rest.size() != length) length = std::to_string(length).size() + rest.size();
+  return std::to_string(length) + rest;
+}
+/// A pax header for the member that follows.
+inline std::string pax_header(const std::string& records) { return member("PaxHeaders/x", 'x', records); }
 
 inline std::string file(const std::string& path, const std::string& data = "x", unsigned mode = 0644) { return member(path, '0', data, "", mode); }
 inline std::string folder(const std::string& path, unsigned mode = 0755) { return member(path + "/", '5', "", "", mode); }
@@ -54,6 +77,47 @@ inline std::string whiteout(const std::string& path) {
 }
 inline std::string opaque(const std::string& path) { return member(path + "/.wh..wh..opq", '0'); }
 inline std::string end_of_tar() { return std::string(1024, '\0'); }
+
+inline std::string tar_of(const std::vector<std::string>& members) {
+  std::string bytes;
+  for (const std::string& one : members) bytes += one;
+  return bytes + end_of_tar();
+}
+
+inline std::string gzip(const std::string& bytes, int level = 6) {
+  z_stream stream{};
+  deflateInit2(&stream, level, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
+  std::string result(deflateBound(&stream, bytes.size()) + 64, '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
+  stream.avail_in = static_cast<uInt>(bytes.size());
+  stream.next_out = reinterpret_cast<Bytef*>(result.data());
+  stream.avail_out = static_cast<uInt>(result.size());
+  deflate(&stream, Z_FINISH);
+  result.resize(stream.total_out);
+  deflateEnd(&stream);
+  return result;
+}
+
+/// One frame, as a stream of unknown length: it declares its window and not its content. `window_log` 0: by level.
+inline std::string zstd(const std::string& bytes, int window_log = 0) {
+  ZSTD_CCtx* context = ZSTD_createCCtx();
+  if (window_log != 0) ZSTD_CCtx_setParameter(context, ZSTD_c_windowLog, window_log);
+  std::string result(ZSTD_compressBound(bytes.size()) + 64, '\0');
+  ZSTD_inBuffer input{bytes.data(), bytes.size(), 0};
+  ZSTD_outBuffer output{result.data(), result.size(), 0};
+  ZSTD_compressStream2(context, &output, &input, ZSTD_e_continue);
+  ZSTD_compressStream2(context, &output, &input, ZSTD_e_end);
+  ZSTD_freeCCtx(context);
+  result.resize(output.pos);
+  return result;
+}
+
+/// RFC 8878 section 3.1.2.
+inline std::string skippable_frame(const std::string& bytes) {
+  std::string frame = "\x50\x2a\x4d\x18";
+  for (int shift = 0; shift < 32; shift += 8) frame += static_cast<char>(bytes.size() >> shift & 0xff);
+  return frame + bytes;
+}
 
 /// What the image says of a layer, where that is not the truth.
 struct Claims {
@@ -77,11 +141,7 @@ class MemoryImage final : public Image {
     return *this;
   }
   /// A plain tar of these members.
-  MemoryImage& tar(const std::vector<std::string>& members) {
-    std::string bytes;
-    for (const std::string& one : members) bytes += one;
-    return add(bytes + end_of_tar());
-  }
+  MemoryImage& tar(const std::vector<std::string>& members) { return add(tar_of(members)); }
 
   mutable std::vector<int> opened;  // how often each layer was opened
 
