@@ -1,11 +1,14 @@
 // imgforge: parses arguments, runs the subcommand, and turns what it throws into one message and an exit code.
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <clocale>
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <iostream>
 #include <new>
 #include <string>
 #include <vector>
@@ -13,14 +16,23 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "command.hpp"
+#include "options.hpp"
 
 namespace imgforge {
 
 namespace {
 
 void say(std::string_view message, std::string_view hint) {
-  fmt::print(stderr, "imgforge: {}\n", display_safe(message));
-  if (!hint.empty()) fmt::print(stderr, "  = {}\n", display_safe(hint));
+  tell(fmt::format("imgforge: {}\n", display_safe(message)));
+  if (!hint.empty()) tell(fmt::format("  = {}\n", display_safe(hint)));
+}
+
+/// A closed standard stream's number would go to the next file that is opened, and messages into an image or a
+/// Dockerfile. Read-only, so that writing to it still fails as writing to a closed stream does.
+void keep_standard_streams_apart() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(stream, F_GETFD) == -1) static_cast<void>(::open("/dev/null", O_RDONLY));
+  }
 }
 
 /// The words that a user may have meant: options of the subcommand that was chosen, or the subcommands.
@@ -42,7 +54,7 @@ std::vector<std::string> known_words(const CLI::App& app) {
 int usage_error(const CLI::App& app, const CLI::ParseError& error, const std::vector<std::string>& words) {
   const auto chosen = app.get_subcommands();
   std::string message = error.what();
-  if (chosen.empty() && !words.empty() && !words.front().starts_with('-')) message = "there is no command " + words.front();
+  if (chosen.empty() && !words.empty() && !words.front().starts_with('-')) message = "there is no command " + (words.front().empty() ? "\"\"" : words.front());
   std::string hint;
   for (const std::string& word : words) {
     const std::string name = word.substr(0, word.find('='));
@@ -73,14 +85,14 @@ int run(int argc, char* argv[]) {
   add_verify(app, action);
   add_inspect(app, action);
   add_explain(app, action);
+  refuse_empty_values(app);
   try {
     app.parse(argc, argv);
-  } catch (const CLI::CallForHelp& help) {
-    return app.exit(help);
-  } catch (const CLI::CallForAllHelp& help) {
-    return app.exit(help);
-  } catch (const CLI::CallForVersion& version) {
-    return app.exit(version);
+  } catch (const CLI::Success& asked) {  // --help, --version
+    const int code = app.exit(asked);
+    std::cout.flush();
+    if (!std::cout) throw Error(ErrorKind::file, "cannot write to standard output");
+    return code;
   } catch (const CLI::ParseError& error) {
     return usage_error(app, error, std::vector<std::string>(argv + 1, argv + argc));
   }
@@ -92,6 +104,7 @@ int run(int argc, char* argv[]) {
 }  // namespace imgforge
 
 int main(int argc, char* argv[]) {
+  imgforge::keep_standard_streams_apart();
   // libarchive reads pax names only under a UTF-8 LC_CTYPE; nothing else of the locale is wanted.
   std::setlocale(LC_CTYPE, "C.UTF-8");
   // A peer that closes its connection is an error to report, not a reason to die.

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdio>
 #include <cstdlib>
 
 #include "base/error.hpp"
@@ -46,7 +47,7 @@ bool color_on_stdout() {
 Progress::Progress(std::string name) : name_(std::move(name)), terminal_(::isatty(STDERR_FILENO) == 1) {}
 
 Progress::~Progress() {
-  if (shown_) fmt::print(stderr, "\r\x1b[K");
+  if (shown_) tell("\r\x1b[K");
 }
 
 void Progress::show(std::uint64_t done, std::uint64_t total) {
@@ -55,11 +56,22 @@ void Progress::show(std::uint64_t done, std::uint64_t total) {
   if (percent == last_percent_) return;
   last_percent_ = percent;
   shown_ = true;
-  fmt::print(stderr, "\r\x1b[Kreading {}: {} of {} ({} %)", display_safe(name_).substr(0, 60), human_size(done), human_size(total), percent);
+  tell(fmt::format("\r\x1b[Kreading {}: {} of {} ({} %)", display_safe(name_).substr(0, 60), human_size(done), human_size(total), percent));
 }
 
 void print(std::string_view text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) throw Error(ErrorKind::file, "cannot write to standard output");
+}
+
+void tell(std::string_view text) { static_cast<void>(std::fwrite(text.data(), 1, text.size(), stderr)); }
+
+void refuse_empty_values(CLI::App& app) {
+  const auto given = [](const std::string& value) { return value.empty() ? std::string("the value is empty") : std::string(); };
+  for (CLI::App* command : app.get_subcommands({})) {
+    for (CLI::Option* option : command->get_options()) {
+      if (option->get_items_expected_max() > 0) option->check(CLI::Validator(given, ""));
+    }
+  }
 }
 
 }  // namespace imgforge

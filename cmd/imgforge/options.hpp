@@ -55,4 +55,11 @@ class Progress {
 /// The whole text to stdout. Throws Error(file).
 void print(std::string_view text);
 
+/// Text for people, on stderr. Never throws: where nobody can be told, the exit code still says it.
+void tell(std::string_view text);
+
+/// An option that is given says something: `--recipe "$RECIPE"` with RECIPE unset must not mean "no recipe", nor pass.
+/// For options and positionals of every subcommand.
+void refuse_empty_values(CLI::App& app);
+
 }  // namespace imgforge

@@ -65,7 +65,7 @@ std::vector<Planned> plan_all(const RenderOptions& options, const Knowledge& kno
     }
     show_lines(diagnostics, text);
     for (const Diagnostic& diagnostic : diagnostics) {
-      fmt::print(stderr, "{}", to_string(diagnostic));
+      tell(to_string(diagnostic));
       if (diagnostic.level == Diagnostic::Level::error) ++faults;
     }
     if (has_errors(diagnostics)) at_fault.push_back(standard_input ? "<stdin>" : file);

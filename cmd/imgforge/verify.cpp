@@ -40,7 +40,7 @@ constexpr std::uint64_t recipe_limit = 1 << 20;
 std::optional<Recipe> recipe_of_file(const std::string& path) {
   if (path.empty()) return std::nullopt;
   const RecipeParse parse = path == "-" ? parse_recipe(read_standard_input(recipe_limit), "<stdin>") : parse_recipe(read_file(path, recipe_limit), path);
-  for (const Diagnostic& diagnostic : parse.diagnostics) fmt::print(stderr, "{}", to_string(diagnostic));
+  for (const Diagnostic& diagnostic : parse.diagnostics) tell(to_string(diagnostic));
   if (!parse.recipe) throw Error(ErrorKind::recipe, fmt::format("the recipe {} is at fault, so no image can be held against it", path));
   return parse.recipe;
 }
@@ -114,8 +114,8 @@ int verify(const VerifyOptions& options) {
   const bool seen = options.format == "text" && ::isatty(STDOUT_FILENO) == 1;
   for (const Subject& subject : report.subjects) {
     if (!subject.error || seen) continue;
-    fmt::print(stderr, "imgforge: {}\n", display_safe(subject.error->message));
-    if (!subject.error->hint.empty()) fmt::print(stderr, "  = {}\n", display_safe(subject.error->hint));
+    tell(fmt::format("imgforge: {}\n", display_safe(subject.error->message)));
+    if (!subject.error->hint.empty()) tell(fmt::format("  = {}\n", display_safe(subject.error->hint)));
   }
   return exit_code(report, options.strict);
 }
