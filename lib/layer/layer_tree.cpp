@@ -77,6 +77,14 @@ void LayerTree::count_work(std::size_t steps) {
   if (work_ > most_work) throw Error(ErrorKind::image_limit, "a layer has links that lead through too many folders");
 }
 
+std::optional<std::string> LayerTree::symlink(const TreeNode& node, const AskBelow& below) {
+  if (node.kind == TreeNode::Kind::entry && index_.entries[node.entry].type == EntryType::symlink) return index_.entries[node.entry].link;
+  if (node.kind != TreeNode::Kind::lower_link) return std::nullopt;
+  count_work(asking_work * lower_links_[node.lower].size());
+  Below what = below(lower_links_[node.lower]);
+  return what.kind == Below::Kind::symlink ? std::optional(std::move(what.link)) : std::nullopt;
+}
+
 std::uint32_t LayerTree::folder(std::vector<std::string> components, const AskBelow& below) {
   CanonicalPath path;
   std::size_t path_bytes = 0;
@@ -114,9 +122,8 @@ std::uint32_t LayerTree::folder(std::vector<std::string> components, const AskBe
       const std::uint32_t position = found->second;
       const TreeNode& node = nodes_[position];
       if (node.kind != TreeNode::Kind::nothing) {
-        const Entry* entry = node.kind == TreeNode::Kind::entry ? &index_.entries[node.entry] : nullptr;
-        if (entry != nullptr && entry->type == EntryType::symlink && links < most_links) {
-          follow(entry->link);
+        if (const auto link = symlink(node, below); link && links < most_links) {
+          follow(*link);
           continue;
         }
         // Something else than a folder, with an entry below it: an unpacker makes the folder.
@@ -182,10 +189,9 @@ LayerTree::Target LayerTree::target(std::vector<std::string> components, const A
         step.hidden = step.hidden || node.hides_below;
         if (node.kind != TreeNode::Kind::nothing) {
           if (last) return is_directory(node) ? Target{} : Target{found->second, {}};
-          const Entry* entry = node.kind == TreeNode::Kind::entry ? &index_.entries[node.entry] : nullptr;
-          if (entry != nullptr && entry->type == EntryType::symlink) {
+          if (const auto link = symlink(node, below)) {
             if (++links > most_links) return {};
-            follow(entry->link);
+            follow(*link);
             continue;
           }
           if (!is_directory(node)) return {};

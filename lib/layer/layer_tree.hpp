@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -66,6 +67,8 @@ class LayerTree {
   /// The folder of these components, made where it is not there.
   std::uint32_t folder(std::vector<std::string> components, const AskBelow& below);
   Target target(std::vector<std::string> components, const AskBelow& below);
+  /// The target of a node that is a symbolic link, or a hard link to a lower one.
+  std::optional<std::string> symlink(const TreeNode& node, const AskBelow& below);
   void count_work(std::size_t steps);
   std::uint32_t make_child(std::uint32_t parent, const std::string& name);
   void place(std::uint32_t position, TreeNode::Kind kind, bool directory);
