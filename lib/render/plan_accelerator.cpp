@@ -131,8 +131,7 @@ void Planner::runfile(GpuSpec& gpu) {
             fmt::format("write what this prints as accelerator.gpu.cuda.sha256: {}", checksum_command(download)));
   }
   plan_.cuda_runfile = std::move(download);
-  if (base_has_tools()) return;
-  // The installer is a program of its own that links libxml2.
+  // The installer is a program of its own that links libxml2. No base image promises to have these.
   for (const char* package : {"ca-certificates", "curl", "libxml2"}) add_apt(package);
 }
 

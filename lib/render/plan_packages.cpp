@@ -24,10 +24,6 @@ bool Planner::whole_interpreter() const {
          (base_is("python") || base_is("beam-sdk") || base_is("conda") || base_is("pytorch"));
 }
 
-bool Planner::base_has_tools() const {
-  return base_is("beam-sdk") || (base_is("python") && recipe_.base_image->tag().find("slim") == std::string::npos);
-}
-
 void Planner::add_apt(const std::string& package) {
   const auto same = std::find_if(plan_.apt.begin(), plan_.apt.end(), [&](const std::string& other) {
     return package_name(other) == package_name(package);
@@ -73,9 +69,7 @@ void Planner::interpreter_packages() {
       std::sort(plan_.deadsnakes.begin(), plan_.deadsnakes.end());
       break;
     case PythonFrom::conda:
-      if (!base_has_tools()) {
-        for (const char* package : {"ca-certificates", "curl"}) add_apt(package);
-      }
+      for (const char* package : {"ca-certificates", "curl"}) add_apt(package);
       miniforge();
       break;
     case PythonFrom::uv: break;

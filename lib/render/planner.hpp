@@ -52,8 +52,6 @@ class Planner {
   bool base_brings_cuda() const;
   /// Whether the base's interpreter came without Debian's splitting: venv and pip are whole.
   bool whole_interpreter() const;
-  /// Whether the base image is known to have curl, CA certificates and the like.
-  bool base_has_tools() const;
   std::string base_text() const { return recipe_.base_image ? recipe_.base_image->to_string() : std::string(); }
   const PythonMinor& python() const { return *recipe_.python_version; }
 

@@ -8,6 +8,10 @@ FROM ${BASE_IMAGE} AS cudnn
 ARG CUDNN_ARCHIVE_SHA256=""
 COPY ["cudnn-linux-x86_64-8.9.7.29_cuda12-archive.tar.xz", "/tmp/cudnn.tar"]
 RUN set -eu; \
+    export DEBIAN_FRONTEND=noninteractive; \
+    apt-get update; \
+    apt-get install -y --no-install-recommends xz-utils; \
+    rm -rf /var/lib/apt/lists/*; \
     if [ -z "${CUDNN_ARCHIVE_SHA256}" ]; then \
         echo "CUDNN_ARCHIVE_SHA256 is not set: the archive is not checked" >&2; \
         sha256sum /tmp/cudnn.tar >&2; \
@@ -24,6 +28,16 @@ RUN set -eu; \
     chmod -R a+rX /cudnn
 
 FROM ${BASE_IMAGE}
+
+# Packages of the distribution.
+RUN set -eu; \
+    export DEBIAN_FRONTEND=noninteractive; \
+    apt-get update; \
+    apt-get install -y --no-install-recommends \
+        ca-certificates \
+        curl \
+        libxml2; \
+    rm -rf /var/lib/apt/lists/*
 
 # The build ends here where `python`, which boot starts, is not the interpreter that the recipe promises, or
 # cannot make the environment that boot makes for every worker.
