@@ -194,8 +194,12 @@ class Follower {
     }
     if (text_follows) {
       CommandLine arguments = from(line, i + 1);
-      // The first word behind the text is $0. Where that is one of the runtime's arguments, boot misses it.
+      // The first word behind the text is $0. Where that is one of the runtime's arguments, boot misses it, unless the
+      // text hands on both: sh -c 'exec boot "$0" "$@"'.
       std::string self = line.front().text;
+      if (!arguments.empty() && arguments.front().kind == CommandWord::Kind::arguments) {
+        if (const auto text = with_all_arguments(word.text)) return script(*text, self, arguments, context, depth);
+      }
       if (!arguments.empty() && arguments.front().kind == CommandWord::Kind::text) {
         self = arguments.front().text;
         arguments.erase(arguments.begin());
@@ -322,6 +326,26 @@ class Follower {
       if (!agreed) agreed = std::move(trail);
     }
     return agreed ? *agreed : Trail::at(Program::other, self, "ends without running a program");
+  }
+
+  /// The text of a `sh -c` with "$0" "$@", which together are all arguments, as "$@"; nothing where it uses one of them
+  /// otherwise.
+  static std::optional<std::string> with_all_arguments(std::string text) {
+    constexpr std::string_view both = "\"$0\" \"$@\"";
+    constexpr std::string_view mark = "\x01";  // no shell word of its own, so the rest can be looked at without the pair
+    if (text.find(mark) != std::string::npos) return std::nullopt;
+    bool found = false;
+    for (std::size_t at = text.find(both); at != std::string::npos; at = text.find(both, at)) {
+      text.replace(at, both.size(), mark);
+      found = true;
+    }
+    static constexpr std::string_view others = "0123456789@*#{";
+    for (std::size_t at = text.find('$'); at != std::string::npos; at = text.find('$', at + 1)) {
+      if (at + 1 < text.size() && others.find(text[at + 1]) != std::string_view::npos) return std::nullopt;
+    }
+    if (!found || text.find("shift") != std::string::npos || text.find("set ") != std::string::npos) return std::nullopt;
+    for (std::size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at)) text.replace(at, mark.size(), "\"$@\"");
+    return text;
   }
 
   static bool names_boot(const CommandLine& line) {

@@ -80,6 +80,9 @@ TEST_CASE("scripts that run scripts and hand over", "[entrypoint]") {
 TEST_CASE("arguments that do not reach boot", "[entrypoint]") {
   CHECK(ends({"/bin/sh", "-c", boot}) == "boot, arguments dropped");              // the shell form
   CHECK(ends({"/bin/sh", "-c", boot + " \"$@\""}) == "boot, arguments dropped");  // the first of them is $0 there
+  CHECK(ends({"/bin/sh", "-c", "exec " + boot + " \"$0\" \"$@\""}) == "boot");       // and so both are all of them
+  CHECK(ends({"/bin/sh", "-c", "shift; exec " + boot + " \"$0\" \"$@\""}) != "boot");
+  CHECK(ends({"/bin/sh", "-c", "exec " + boot + " \"$0\""}) == "boot, arguments dropped");
   CHECK(ends({"/a.sh"}, {{"a.sh", "#!/bin/sh\n" + boot + "\n"}}) == "boot, arguments dropped");
 }
 
