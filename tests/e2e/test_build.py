@@ -8,6 +8,7 @@ import re
 
 import pytest
 
+import bases as bases_module
 import bed
 import stand_ins as stand_ins_module
 from conftest import BEAM, SOURCE
@@ -48,7 +49,7 @@ def comparable(facts):
 
 
 @pytest.mark.parametrize("name", RECIPES)
-def test_recipe_to_verdict(name, imgforge, bases, registry, stand_ins, images, say_stand_ins, tmp_path):
+def test_recipe_to_verdict(name, imgforge, bases, registry, stand_ins, say_stand_ins, tmp_path):
     changes = [word for word in RECIPES[name] if word is not PYPI]
     from_pypi = PYPI in RECIPES[name]
     rendered = imgforge("render", SOURCE / "recipes" / f"{name}.yaml", *changes, "-o", tmp_path / "Dockerfile")
@@ -66,7 +67,7 @@ def test_recipe_to_verdict(name, imgforge, bases, registry, stand_ins, images, s
     say_stand_ins(*bases.used[already:], *stand_in_names, "frameworks: left out",
                   *([] if from_pypi else ["apache-beam: from wheels of an earlier download from PyPI, no extras"]))
 
-    tag = f"{registry.host}/run/{name}:1"
+    tag = f"{registry.host}/{bases_module.PRODUCTS}/{name}:1"
     bases.builder.build(tmp_path, tag, build_args=build_args, volumes=None if from_pypi else bases.wheel_volumes(BEAM))
     bases.builder.push(tag, f"docker://{tag}")
 
