@@ -22,11 +22,6 @@ namespace imgforge {
 
 namespace {
 
-void say(std::string_view message, std::string_view hint) {
-  tell(fmt::format("imgforge: {}\n", display_safe(message)));
-  if (!hint.empty()) tell(fmt::format("  = {}\n", display_safe(hint)));
-}
-
 /// A closed standard stream's number would go to the next file that is opened, and messages into an image or a
 /// Dockerfile. Read-only, so that writing to it still fails as writing to a closed stream does.
 void keep_standard_streams_apart() {
@@ -62,7 +57,7 @@ int usage_error(const CLI::App& app, const CLI::ParseError& error, const std::ve
     if (const auto meant = nearest(name, known_words(app)); meant && *meant != name) hint = fmt::format("did you mean {}?", *meant);
   }
   if (hint.empty()) hint = fmt::format("imgforge {}--help shows what it takes", chosen.empty() ? "" : chosen.front()->get_name() + " ");
-  say(message, hint);
+  tell_error(message, hint);
   return exit_code(ErrorKind::usage);
 }
 
@@ -112,13 +107,13 @@ int main(int argc, char* argv[]) {
   try {
     return imgforge::run(argc, argv);
   } catch (const imgforge::Error& error) {
-    imgforge::say(error.message(), error.hint());
+    imgforge::tell_error(error.message(), error.hint());
     return imgforge::exit_code(error.kind());
   } catch (const std::bad_alloc&) {
-    imgforge::say("out of memory", "");
+    imgforge::tell_error("out of memory", "");
     return 3;
   } catch (const std::exception& error) {
-    imgforge::say(fmt::format("unexpected: {}", error.what()), "this is a fault of imgforge: please report it with the command line");
+    imgforge::tell_error(fmt::format("unexpected: {}", error.what()), "this is a fault of imgforge: please report it with the command line");
     return 2;
   }
 }

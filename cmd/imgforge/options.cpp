@@ -63,6 +63,16 @@ void print(std::string_view text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) throw Error(ErrorKind::file, "cannot write to standard output");
 }
 
+void tell_error(std::string_view message, std::string_view hint) {
+  constexpr std::size_t longest = 4000;
+  std::string text;
+  for (const std::string_view line : lines(message)) text += (text.empty() ? "imgforge: " : "  ") + display_safe(line) + "\n";
+  if (text.empty()) text = "imgforge: failed\n";
+  if (text.size() > longest) text = text.substr(0, longest) + " ...\n";
+  if (!hint.empty()) text += fmt::format("  = {}\n", display_safe(hint.substr(0, longest)));
+  tell(text);
+}
+
 void tell(std::string_view text) { static_cast<void>(std::fwrite(text.data(), 1, text.size(), stderr)); }
 
 void refuse_empty_values(CLI::App& app) {

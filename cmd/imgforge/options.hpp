@@ -58,6 +58,9 @@ void print(std::string_view text);
 /// Text for people, on stderr. Never throws: where nobody can be told, the exit code still says it.
 void tell(std::string_view text);
 
+/// "imgforge: MESSAGE" and "  = HINT" on stderr, safe for a terminal, and bounded: a message may hold what a server sent.
+void tell_error(std::string_view message, std::string_view hint);
+
 /// An option that is given says something: `--recipe "$RECIPE"` with RECIPE unset must not mean "no recipe", nor pass.
 /// For options and positionals of every subcommand.
 void refuse_empty_values(CLI::App& app);

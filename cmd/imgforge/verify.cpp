@@ -76,7 +76,7 @@ Subject verify_one(const std::string& name, const VerifyOptions& options, const 
     }
     if (given) subject.recipe = RecipeUsed{options.recipe, Digest::of(to_label_json(*given)).to_string(), {}, ""};
     input.recipe = recipe ? &*recipe : nullptr;
-    input.judged_as = judge_target(facts, input.recipe, target);
+    input.judged_as = judge_target(facts, input.recipe, target, given ? RecipeFrom::user : RecipeFrom::label);
     subject.judged_as = input.judged_as;
     subject.outcome = check(input, {*parse_level(options.fail_on)});
     if (options.format == "json") {
@@ -114,8 +114,7 @@ int verify(const VerifyOptions& options) {
   const bool seen = options.format == "text" && ::isatty(STDOUT_FILENO) == 1;
   for (const Subject& subject : report.subjects) {
     if (!subject.error || seen) continue;
-    tell(fmt::format("imgforge: {}\n", display_safe(subject.error->message)));
-    if (!subject.error->hint.empty()) tell(fmt::format("  = {}\n", display_safe(subject.error->hint)));
+    tell_error(subject.error->message, subject.error->hint);
   }
   return exit_code(report, options.strict);
 }

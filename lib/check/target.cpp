@@ -18,7 +18,10 @@ bool is_spark(const Facts& facts) {
 
 }  // namespace
 
-JudgedAs judge_target(const Facts& facts, const Recipe* recipe, std::optional<Runner> asked) {
+JudgedAs judge_target(const Facts& facts, const Recipe* recipe, std::optional<Runner> asked, RecipeFrom from) {
+  if (recipe != nullptr && from == RecipeFrom::label && recipe->target.role == Role::launcher && !ends_in_launcher(facts)) {
+    return {recipe->target.runner, Role::worker, "its label calls it a launcher, but its entrypoint is none"};
+  }
   if (recipe != nullptr) return {recipe->target.runner, recipe->target.role, "the recipe says so"};
   JudgedAs judged;
   if (asked) {

@@ -88,6 +88,13 @@ Fact<Distribution> read_beam(ImageReader& reader) {
   const Interpreter& interpreter = reader.interpreters().value()[worker->interpreter];
   const Distribution* beam = find_distribution(distributions.value(), interpreter, "apache-beam");
   if (beam == nullptr) return Fact<Distribution>::absent(interpreter.evidence);
+  // Which of two in one folder is imported, no order of names tells.
+  for (const Distribution& other : distributions.value()) {
+    if (other.name == beam->name && other.site == beam->site && other.version_text != beam->version_text) {
+      return Fact<Distribution>::unknown(fmt::format("{} holds apache-beam both as {} and as {}", escape_for_display(beam->site),
+                                                     escape_for_display(beam->version_text), escape_for_display(other.version_text)));
+    }
+  }
   return Fact<Distribution>::known(*beam, {beam->evidence});
 }
 

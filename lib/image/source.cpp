@@ -162,12 +162,27 @@ std::unique_ptr<Image> open_named(const std::string& name, const SourceOptions& 
   return open_bare(name, options);
 }
 
+/// "user:password@host/..." where no path of that name is there. In a reference, what follows an @ is a digest.
+bool holds_login(const std::string& name) {
+  const std::size_t scheme = name.find("://");
+  const std::string_view rest = std::string_view(name).substr(scheme == std::string::npos ? 0 : scheme + 3);
+  const std::size_t at = rest.find('@');
+  if (at == std::string_view::npos || exists(split_path(name).path)) return false;
+  const std::string_view behind = rest.substr(at + 1);
+  return !behind.starts_with("sha256:") && !behind.starts_with("sha512:") && rest.substr(0, at).find(':') != std::string_view::npos &&
+         behind.find_first_of("./:") != std::string_view::npos;
+}
+
 }  // namespace
 
 std::unique_ptr<Image> open_image(const std::string& name, const SourceOptions& options) {
   if (name.empty()) throw Error(ErrorKind::usage, "the image's name is empty");
   // No path and no reference has a NUL byte in it, and C would cut the name there.
   if (name.find('\0') != std::string::npos) throw Error(ErrorKind::usage, "the image's name has a NUL byte in it");
+  if (holds_login(name)) {
+    throw Error(ErrorKind::usage, "the image's name has a user or a password in it; it is not shown here",
+                "log in instead (docker login HOST), and name the image without it");
+  }
   try {
     return open_named(name, options);
   } catch (const Error& error) {

@@ -310,6 +310,19 @@ TEST_CASE("a Spark image is no Beam worker", "[rules]") {
   CHECK(only(judge(facts)).empty());
 }
 
+TEST_CASE("an image cannot call itself a launcher to do without boot", "[rules]") {
+  Recipe recipe;
+  recipe.target.role = Role::launcher;
+  Worker worker;
+  worker.boot.reset();
+  const Facts facts = worker.facts();
+  CHECK(judge_target(facts, &recipe, std::nullopt, RecipeFrom::label).role == Role::worker);
+  CHECK(judge_target(facts, &recipe, std::nullopt, RecipeFrom::user).role == Role::launcher);
+  worker.entrypoint.ends_in = Program::launcher;
+  const Facts launcher = worker.facts();
+  CHECK(judge_target(launcher, &recipe, std::nullopt, RecipeFrom::label).role == Role::launcher);
+}
+
 TEST_CASE("every rule explains itself", "[rules]") {
   std::string before;
   for (const Rule& rule : all_rules()) {

@@ -298,6 +298,17 @@ TEST_CASE("the nearest folder's distribution is the one that counts", "[image][p
   CHECK(facts->worker_distributions().size() == 2);
 }
 
+TEST_CASE("of two apache-beam in one folder, which one is imported is not known", "[image][python]") {
+  FakeImage image = healthy_worker();
+  image.layer(distribution_files("usr/local/lib/python3.11/site-packages", "apache-beam", "2.60.0"));
+  const FactsOf facts(image);
+  CHECK(facts->beam().is_unknown());
+  FakeImage once = healthy_worker();
+  once.layer(distribution_files("usr/local/lib/python3.11/site-packages", "other", "2.60.0"));
+  const FactsOf same(once);
+  CHECK(same->beam().is_known());
+}
+
 TEST_CASE("the interpreter that each release's boot starts", "[image][worker]") {
   const auto with = [](const std::string& beam, const Files& more,
                        const std::vector<std::pair<std::string, std::string>>& variables = {}) {

@@ -63,3 +63,22 @@ TEST_CASE("oci: and the archives do not take each other's", "[source]") {
   CHECK(mentions(error_of_opening("docker-archive:" + (folder / "i.tar")), "oci-archive:"));
   CHECK(mentions(error_of_opening("oci-archive:" + (folder / "i")), "is a folder"));
 }
+
+TEST_CASE("a login in an image's name is refused and not repeated", "[source]") {
+  for (const std::string name : {"docker://user:hunter2@registry.example.com/x", "user:hunter2@registry.example.com/x", "docker://https://user:hunter2@localhost:1/x"}) {
+    try {
+      open_image(name, {});
+      FAIL("it was opened");
+    } catch (const Error& error) {
+      CHECK(error.kind() == ErrorKind::usage);
+      CHECK((error.message() + error.hint()).find("hunter2") == std::string::npos);
+    }
+  }
+  // A tag and a digest have both characters, too.
+  try {
+    open_image("localhost:1/x:tag@sha256:" + std::string(64, 'a'), {});
+    FAIL("it was opened");
+  } catch (const Error& error) {
+    CHECK(error.kind() == ErrorKind::image_network);
+  }
+}
