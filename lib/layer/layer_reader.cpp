@@ -89,8 +89,16 @@ class TarBytes {
     if (hasher_) hasher_->update(buffer_.data(), size);
     count_ += size;
     if (count_ > limit_) throw Error(ErrorKind::image_limit, fmt::format("it unpacks to more than {}", human_size(limit_)));
+    // `umoci insert` writes tars without the last file's padding; Go's reader, and so every runtime, takes them.
+    const std::size_t padding = (block_size - count_ % block_size) % block_size;
+    if (size < buffer_.size() && padding != 0 && !padded_) {
+      padded_ = true;
+      std::fill_n(buffer_.begin() + static_cast<std::ptrdiff_t>(size), std::min(padding, buffer_.size() - size), '\0');
+      size += padding;
+    }
     return size;
   }
+  static constexpr std::size_t block_size = 512;
   const char* data() const { return buffer_.data(); }
   std::uint64_t count() const { return count_; }
   std::optional<Digest> finish() { return hasher_ ? std::optional<Digest>(hasher_->finish()) : std::nullopt; }
@@ -104,6 +112,7 @@ class TarBytes {
   std::vector<char> buffer_ = std::vector<char>(chunk_size);
   std::optional<Hasher> hasher_;
   std::uint64_t count_ = 0;
+  bool padded_ = false;
 };
 
 la_ssize_t give_bytes(archive* handle, void* data, const void** buffer) {
@@ -280,6 +289,7 @@ class Walk {
 
   LayerIndex run() {
     while (archive_entry* raw = next()) {
+      last_size_ = archive_entry_sparse_count(raw) == 0 ? archive_entry_size(raw) : 0;
       std::optional<Entry> entry = describe(raw);
       if (!entry) continue;
       path_bytes_ += entry->path.size() + entry->link.size();
@@ -289,10 +299,19 @@ class Walk {
       if (keep_entries_) index_.entries.push_back(std::move(*entry));
       ++position_;
     }
+    check_last_file();
     return std::move(index_);
   }
 
  private:
+  /// Where the tar's end was padded for it, all of the last file has to be in front of the padding.
+  void check_last_file() const {
+    const std::uint64_t given = bytes_.count() % TarBytes::block_size;
+    if (given == 0 || static_cast<std::uint64_t>(archive_filter_bytes(handle_, 0)) <= bytes_.count()) return;
+    const std::uint64_t needed = static_cast<std::uint64_t>(last_size_) % TarBytes::block_size;
+    if (needed == 0 || given < needed) throw Error(ErrorKind::image_corrupt, "its tar is damaged: it ends inside of an entry");
+  }
+
   archive_entry* next() {
     archive_entry* raw = nullptr;
     const int result = archive_read_next_header(handle_, &raw);
@@ -334,6 +353,7 @@ class Walk {
   const LayerLimits& limits_;
   bool keep_entries_;
   LayerIndex index_;
+  la_int64_t last_size_ = 0;  // of the last entry's data
   std::size_t position_ = 0;
   std::uint64_t path_bytes_ = 0;
   std::uint64_t captured_ = 0;

@@ -217,6 +217,22 @@ TEST_CASE("A layer ends where its tar ends, or its bytes do") {
   CHECK(read_one(gzip("")).entries.empty());
 }
 
+TEST_CASE("The last file's padding may be missing, as umoci insert leaves it, but nothing of the file") {
+  const std::string data(700, 'd');
+  const std::string layer = file("a") + file("b", data).substr(0, 512 + 700);
+  const LayerIndex index = read_one(gzip(layer));
+  CHECK(index.captures.at(1) == data);
+  CHECK(index.tar_size == layer.size());
+  CHECK(read_one(layer).digest == Digest::of(layer));
+  CHECK(read_one(layer + std::string(10, '\0')).entries.size() == 2);
+  corrupt(layer.substr(0, layer.size() - 1));
+  corrupt(gzip(layer.substr(0, layer.size() - 100)));
+  corrupt(file("a") + file("b", std::string(1024, 'd')).substr(0, 512 + 1023));
+  corrupt(file("a") + folder("b").substr(0, 505));
+  // Behind the end, any number of bytes.
+  CHECK(read_one(tar_of({file("b", data)}) + "x").entries.size() == 1);
+}
+
 TEST_CASE("What was checked is said") {
   const std::string plain = tar_of({file("a", "content")});
   const std::string blob = gzip(plain);
