@@ -6,7 +6,9 @@
 
 namespace imgforge {
 
-/// Input and output windows; a codec moves their fronts along.
+/// Input and output windows; a codec moves their fronts along. At the end of a unit it may move the input's front back by
+/// up to `given_back` bytes that it had taken in earlier calls: they have to be there, in front of the window.
+inline constexpr std::size_t given_back = 8;
 struct CodecBuffers {
   const char* input = nullptr;
   std::size_t input_size = 0;

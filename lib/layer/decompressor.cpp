@@ -47,13 +47,15 @@ struct Decompressor::State {
 
   std::string_view left() const { return {buffer.data() + start, end - start}; }
 
-  /// At least `wanted` bytes in the buffer, or all that there are.
+  /// At least `wanted` bytes in the buffer, or all that there are. The last bytes before them stay: a codec may give some
+  /// of them back.
   void fill(std::size_t wanted) {
     while (!blob_ended && end - start < wanted) {
-      if (start != 0) {
-        std::memmove(buffer.data(), buffer.data() + start, end - start);
-        end -= start;
-        start = 0;
+      if (start > given_back) {
+        const std::size_t gone = start - given_back;
+        std::memmove(buffer.data(), buffer.data() + gone, end - gone);
+        start -= gone;
+        end -= gone;
       }
       const std::size_t count = blob.read(buffer.data() + end, buffer.size() - end);
       if (count == 0) blob_ended = true;

@@ -20,7 +20,8 @@ class IsalCodec final : public Codec {
     state_.next_out = reinterpret_cast<std::uint8_t*>(buffers.output);
     state_.avail_out = static_cast<std::uint32_t>(buffers.output_size);
     const int result = isal_inflate(&state_);
-    buffers.input += buffers.input_size - state_.avail_in;
+    // At a member's end the library gives back what lies unread in its bit buffer, bytes of earlier calls among them.
+    buffers.input = reinterpret_cast<const char*>(state_.next_in);
     buffers.input_size = state_.avail_in;
     buffers.output += buffers.output_size - state_.avail_out;
     buffers.output_size = state_.avail_out;

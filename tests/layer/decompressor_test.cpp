@@ -91,6 +91,21 @@ TEST_CASE("A reader with a small buffer gets the same bytes") {
   }
 }
 
+TEST_CASE("Small portions on both sides: what the inflater took too early is given back") {
+  std::string plain, members;
+  for (int i = 0; i < 30; ++i) {
+    const std::string part = some_bytes(static_cast<std::size_t>(i) * 11);
+    plain += part;
+    members += gzip(part, i % 10);
+  }
+  for (std::size_t step = 1; step <= 40; ++step) {
+    for (std::size_t window = 1; window <= 20; ++window) {
+      CAPTURE(step, window);
+      REQUIRE((decompress(members, step, window) == plain));
+    }
+  }
+}
+
 TEST_CASE("gzip may have several members, and something behind the last") {
   const std::string one = some_bytes(100'000), other = some_bytes(70'000);
   CHECK((decompress(gzip(one) + gzip(other)) == one + other));
