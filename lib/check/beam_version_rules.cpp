@@ -120,9 +120,12 @@ Answer python_unsupported(const Case& subject) {
   }
   const BeamRelease* row = subject.knowledge.beam_release(release.value());
   if (row == nullptr) {
-    const auto& known = subject.knowledge.beam_releases();
-    return Answer::undecided(fmt::format("which Pythons {} supports: the tables end at Beam {}", beam_name(release.value()),
-                                         known.empty() ? std::string("nothing") : known.back().version.to_string()));
+    const auto& complete = subject.knowledge.beam_complete();
+    if (complete && complete->covers(release->base())) {
+      return Answer::undecided(fmt::format("which Pythons {} supports: there is no such release", beam_name(release.value())));
+    }
+    return Answer::undecided(fmt::format("which Pythons {} supports: the tables hold {}", beam_name(release.value()),
+                                         complete ? "Beam " + complete->from.to_string() + " to " + complete->through.to_string() : std::string("other releases")));
   }
   std::vector<std::string> supported;
   for (const PythonMinor& minor : row->pythons) {
@@ -154,7 +157,9 @@ Answer python_pins_conflict(const Case& subject) {
   const Fact<Distribution>& beam = subject.facts.beam();
   if (beam.is_absent()) return Answer::not_applicable();
   const Interpreter* interpreter = subject.facts.worker_interpreter();
-  if (!beam.is_known() || !beam->version || interpreter == nullptr) return undecided_for("the installed apache-beam", beam);
+  if (!beam.is_known()) return undecided_for("the installed apache-beam", beam);
+  if (!beam->version) return Answer::undecided("the version of apache-beam: \"" + escape_for_display(beam->version_text) + "\" is no PEP 440 version");
+  if (interpreter == nullptr) return undecided_for("the interpreter that boot picks", subject.facts.worker_python());
   const std::vector<const Distribution*> installed = subject.facts.worker_distributions();
   const Fact<Platform>& platform = subject.facts.platform();
   const std::string machine = platform.is_known() && platform->architecture == "arm64" ? "aarch64" : "x86_64";

@@ -4,6 +4,7 @@
 #include "base/text.hpp"
 #include "check/rule.hpp"
 #include "check/worker.hpp"
+#include "facts/commands.hpp"
 #include "image/manifest.hpp"
 
 namespace imgforge {
@@ -63,13 +64,19 @@ Answer contract_drift(const Case& subject) {
     evidence.push_back(Evidence::at(recipe.place_of(path)));
   };
   const auto installed = [&](std::string_view name) -> const Distribution* {
+    if (subject.facts.worker_interpreter() != nullptr) {
+      for (const Distribution* distribution : subject.facts.worker_distributions()) {
+        if (distribution->name == name) return distribution;
+      }
+      return nullptr;
+    }
     if (!subject.facts.distributions().is_known()) return nullptr;
     for (const Distribution& distribution : subject.facts.distributions().value()) {
       if (distribution.name == name) return &distribution;
     }
     return nullptr;
   };
-  const bool distributions_known = !subject.facts.distributions().is_unknown();
+  const bool distributions_known = !subject.facts.distributions().is_unknown() && !(is_python_worker(subject) && subject.facts.worker_python().is_unknown());
   const auto promised = [&](std::string_view name, const std::optional<Version>& version, std::string_view path) {
     if (!version) return;
     if (!distributions_known) {
@@ -98,7 +105,7 @@ Answer contract_drift(const Case& subject) {
       evidence.push_back(env_evidence(name));
     }
   }
-  if (!recipe.workdir.empty() && subject.facts.workdir().is_known() && subject.facts.workdir()->path != recipe.workdir) {
+  if (!recipe.workdir.empty() && subject.facts.workdir().is_known() && subject.facts.workdir()->path != absolute_path(recipe.workdir, "/")) {
     drift(fmt::format("WORKDIR is {} and not {}", escape_for_display(subject.facts.workdir()->path), recipe.workdir), "workdir");
   }
   if (subject.label_differs) {

@@ -38,6 +38,9 @@ bool python_is_meant(const Case& subject) {
 std::optional<Answer> no_interpreter(const Case& subject) {
   const auto& interpreters = subject.facts.interpreters();
   if (interpreters.is_unknown()) return undecided_for("the interpreters", interpreters);
+  // Another one must not be judged in its place.
+  const auto& worker = subject.facts.worker_python();
+  if (is_python_worker(subject) && worker.is_unknown()) return undecided_for("the interpreter that boot picks", worker);
   if (interpreter_of(subject) == nullptr) return Answer::not_applicable();
   return std::nullopt;
 }
@@ -51,14 +54,15 @@ Answer minor_mismatch(const Case& subject) {
   const Interpreter& interpreter = *interpreter_of(subject);
   const PythonMinor promised = *subject.recipe->python_version;
   if (interpreter.minor == promised) return Answer::pass();
-  std::string where;
+  std::string promised_path;
   for (const Interpreter& other : subject.facts.interpreters().value()) {
-    if (other.minor == promised) where = fmt::format(" (Python {} is at {})", promised.to_string(), escape_for_display(other.path));
+    if (other.minor == promised) promised_path = other.path;
   }
+  const std::string where = promised_path.empty() ? std::string() : fmt::format(" (Python {} is at {})", promised.to_string(), escape_for_display(promised_path));
   return Answer::finding(fmt::format("the recipe promises Python {}, the interpreter that starts is Python {} at {}{}", promised.to_string(),
                                      interpreter.minor.to_string(), escape_for_display(interpreter.path), where),
-                         where.empty() ? fmt::format("rebuild from the recipe, or write python.version: \"{}\"", interpreter.minor.to_string())
-                                       : fmt::format("let PATH find it first: RUN ln -sf {} /usr/local/bin/python", where.substr(where.find("/"), where.size() - where.find("/") - 1)),
+                         promised_path.empty() ? fmt::format("rebuild from the recipe, or write python.version: \"{}\"", interpreter.minor.to_string())
+                                               : fmt::format("let PATH find it first: RUN ln -sf {} /usr/local/bin/python", shell_argument(promised_path)),
                          join_evidence({{Evidence::at(subject.recipe->place_of("python.version"))}, interpreter.evidence}));
 }
 

@@ -19,11 +19,12 @@ struct JudgedAs {
   bool on_dataflow() const { return runner == Runner::dataflow || runner == Runner::dataflow_flex; }
 };
 
-/// Whose word a recipe is. An image's own label cannot waive the image's faults: that it is a launcher, and so needs no
-/// boot, is believed only where its entrypoint is one.
+/// Whose word a recipe is. An image's own label cannot waive the image's faults: that it is a launcher, or Spark's, and so
+/// needs no boot, is believed only where its entrypoint is a launcher, or where nothing of Beam is in it.
 enum class RecipeFrom { user, label };
 
-/// The recipe decides, then `asked` (--target), then signs in the image; without any, a Dataflow worker.
+/// A recipe of the user's decides, then `asked` (--target), then the label's recipe, then signs in the image; without any,
+/// a Dataflow worker.
 JudgedAs judge_target(const Facts& facts, const Recipe* recipe, std::optional<Runner> asked, RecipeFrom from = RecipeFrom::user);
 
 }  // namespace imgforge

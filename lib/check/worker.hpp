@@ -33,6 +33,9 @@ Answer undecided_for(std::string_view what, const Fact<T>& fact) {
 /// Evidence of several facts together.
 std::vector<Evidence> join_evidence(std::initializer_list<std::vector<Evidence>> lists);
 
+/// A path of the image as a word of a line to copy: quoted for a shell where that is needed, and harmless to show.
+std::string shell_argument(std::string_view text);
+
 /// Evidence that an environment variable of the config gives.
 Evidence env_evidence(std::string_view name);
 

@@ -25,11 +25,12 @@ Answer workdir_not_writable(const Case& subject) {
   if (!workdir.is_known()) return undecided_for("the working directory", workdir);
   if (workdir->is_directory && workdir->writable) return Answer::pass();
   const std::string path = escape_for_display(workdir->path);
+  const std::string word = shell_argument(workdir->path);
   return Answer::finding(fmt::format("WORKDIR {} {}: boot of Beam {} writes pipeline_options.json there", path,
                                      !workdir->exists ? "is in no layer, and the user cannot make it"
                                      : workdir->is_directory ? fmt::format("cannot be written by user {}", escape_for_display(user->written)) : std::string("is no folder"),
                                      release->to_string()),
-                         fmt::format("RUN mkdir -p {0} && chown {1}:{2} {0}  (before USER)", path, user->uid, user->gid),
+                         fmt::format("RUN mkdir -p {0} && chown {1}:{2} {0}  (before USER)", word, user->uid, user->gid),
                          join_evidence({workdir.evidence(), user.evidence()}));
 }
 
@@ -79,8 +80,8 @@ Answer build_backend_missing(const Case& subject) {
   }
   // venv brings setuptools of its own up to Python 3.11.
   const bool from_venv = makes_venv(subject, release.value()) && interpreter->minor < PythonMinor{3, 12};
-  // setuptools 70.1 makes wheels without the wheel package.
-  const bool makes_wheels = wheel != nullptr || (setuptools != nullptr && setuptools->version && *setuptools->version >= *Version::parse("70.1"));
+  // setuptools 70.1 makes wheels without the wheel package; the venv's own is older, and hides the image's.
+  const bool makes_wheels = wheel != nullptr || (!from_venv && setuptools != nullptr && setuptools->version && *setuptools->version >= *Version::parse("70.1"));
   if ((setuptools != nullptr || from_venv) && makes_wheels) return Answer::pass();
   return Answer::finding(fmt::format("{} has no {}: boot of Beam {} installs packages without build isolation, so sdists and --setup_file need it in the image",
                                      escape_for_display(interpreter->path), setuptools == nullptr && !from_venv ? "setuptools" : "wheel (and no setuptools of 70.1 or later)",

@@ -100,26 +100,34 @@ Answer default_environment_ignored(const Case& subject) {
 }
 
 Answer python_not_on_path(const Case& subject) {
-  if (const auto answer = not_asked(subject)) return *answer;
+  if (!is_python_worker(subject)) return Answer::not_applicable();
   const auto& commands = subject.facts.commands();
   const auto& interpreters = subject.facts.interpreters();
   if (commands.is_unknown()) return undecided_for("what PATH finds", commands);
   if (interpreters.is_unknown()) return undecided_for("the interpreters", interpreters);
   if (interpreters.is_absent() || interpreters->empty()) return Answer::not_applicable();  // python/not-found names it
-  const Version& release = beam_release(subject).value();
   const Command* python = command(subject.facts, "python");
   const Command* python3 = command(subject.facts, "python3");
-  const bool fallback = subject.knowledge.beam_has(BeamBehaviour::python_fallback, release);
-  const bool opted_out = runs_in_default_environment(subject, release);
+  const Fact<Version>& known_release = beam_release(subject);
+  if (!known_release.is_known() && !works(python)) {
+    // Releases differ in what they take instead of `python`, but each wants one of the two.
+    if (works(python3) || subject.facts.variable("PYTHON_PATH")) return undecided_for("the Beam release", known_release);
+    return Answer::finding("neither `python` nor `python3` is on PATH, and boot starts one of them",
+                           fmt::format("RUN ln -s {} /usr/local/bin/python, and a PATH with /usr/local/bin in it", shell_argument(interpreters->front().path)),
+                           join_evidence({{env_evidence("PATH")}, interpreters->front().evidence}));
+  }
   // From 2.51, in its venv, boot takes PYTHON_PATH, python or python3; else it runs the word "python".
   if (works(python)) return Answer::pass();
+  const Version& release = known_release.value();
+  const bool fallback = subject.knowledge.beam_has(BeamBehaviour::python_fallback, release);
+  const bool opted_out = runs_in_default_environment(subject, release);
   const auto value = subject.facts.variable("PYTHON_PATH");
   if (fallback && !opted_out && (works(python3) || (value && !value->empty()))) return Answer::pass();
   const std::string target = works(python3) ? python3->found_at : interpreters->front().path;
   const std::string state = python != nullptr && python->dangles ? fmt::format("`python` at {} dangles", escape_for_display(python->found_at)) : "there is no `python` on PATH";
   return Answer::finding(fmt::format("{}, and boot of Beam {} runs exactly that{}", state, release.to_string(),
                                      opted_out && fallback ? fmt::format(" ({} is set)", default_environment_variable) : std::string()),
-                         fmt::format("RUN ln -s {} /usr/local/bin/python", escape_for_display(target)),
+                         fmt::format("RUN ln -s {} /usr/local/bin/python", shell_argument(target)),
                          join_evidence({{env_evidence("PATH")}, interpreters->front().evidence}));
 }
 
@@ -134,7 +142,7 @@ Answer python_path_misused(const Case& subject) {
   if (!list && program.is_unknown()) return undecided_for("the program that PYTHON_PATH names", program);
   if (!list && program.is_known() && program->executable) return Answer::pass();
   return Answer::finding(fmt::format("PYTHON_PATH is \"{}\": boot of Beam {} executes its value as the interpreter", escape_for_display(*value), release.to_string()),
-                         fmt::format("ENV PYTHONPATH={}  (without the underscore), if a search path was meant", escape_for_display(*value)), {env_evidence("PYTHON_PATH")});
+                         fmt::format("ENV PYTHONPATH=\"{}\"  (without the underscore), if a search path was meant", escape_for_display(*value)), {env_evidence("PYTHON_PATH")});
 }
 
 Answer pip_location(const Case& subject) {
@@ -152,7 +160,7 @@ Answer pip_location(const Case& subject) {
                          fmt::format("there is no pip at /usr/local/bin/pip, where {} looks for it{}",
                                      documented_only ? "Google's documentation wants it up to 2.29" : "boot of " + beam_name(release),
                                      works(elsewhere) ? " (pip is at " + escape_for_display(elsewhere->found_at) + ")" : std::string()),
-                         fmt::format("RUN ln -s {} /usr/local/bin/pip", works(elsewhere) ? escape_for_display(elsewhere->found_at) : std::string("\"$(command -v pip)\"")),
+                         fmt::format("RUN ln -s {} /usr/local/bin/pip", works(elsewhere) ? shell_argument(elsewhere->found_at) : std::string("\"$(command -v pip)\"")),
                          join_evidence({pip.evidence(), beam_release(subject).evidence()}));
 }
 
@@ -170,7 +178,7 @@ Answer pip_missing(const Case& subject) {
   const Interpreter& interpreter = *subject.facts.worker_interpreter();
   if (interpreter.pip) return Answer::pass();
   return Answer::finding(fmt::format("{}, which boot starts, has no pip: nothing can be installed at start, and boot fails", escape_for_display(interpreter.path)),
-                         fmt::format("RUN {} -m ensurepip --upgrade  (on Debian and Ubuntu: apt-get install python3-pip)", escape_for_display(interpreter.path)),
+                         fmt::format("RUN {} -m ensurepip --upgrade  (on Debian and Ubuntu: apt-get install python3-pip)", shell_argument(interpreter.path)),
                          interpreter.evidence);
 }
 

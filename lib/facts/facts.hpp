@@ -129,7 +129,7 @@ struct Command {
 /// The interpreter that this Beam release's boot starts, and how it comes to it.
 struct WorkerPython {
   std::size_t interpreter = 0;  // position in interpreters()
-  std::string by;               // "PYTHON_PATH", "python", "python3", "PATH of the boot venv"
+  std::string by;               // "PYTHON_PATH", "python", "python3"
 };
 
 /// Machines of ELF files below site-packages folders.
@@ -154,7 +154,7 @@ struct Facts {
   LazyFact<std::map<std::string, Command>> commands;  // python, python3, pip: those that PATH finds
   LazyFact<Command> usr_local_pip;      // /usr/local/bin/pip, links followed
   LazyFact<Command> python_path;        // the program that the variable PYTHON_PATH names (a path, or a name on PATH)
-  LazyFact<WorkerPython> worker_python; // by the Beam release of beam_version
+  LazyFact<WorkerPython> worker_python; // by the release that boot came from, else by that of the installed apache-beam
   LazyFact<Version> beam_version;       // apache-beam in the worker interpreter's site-packages; else boot's
   LazyFact<Distribution> beam;          // apache-beam as the worker's interpreter would import it
   LazyFact<bool> venv_folder_writable;  // can the config's user create /opt/apache/beam-venv

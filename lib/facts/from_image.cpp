@@ -107,6 +107,15 @@ Facts facts_from_image(const Image& image, RootView& root, const Knowledge& know
   facts.distributions = LazyFact<std::vector<Distribution>>([reader] { return reader->distributions(); });
   facts.commands = LazyFact<std::map<std::string, Command>>([reader] { return read_commands(*reader); });
   facts.usr_local_pip = LazyFact<Command>([reader] { return read_usr_local_pip(*reader); });
+  facts.python_path = LazyFact<Command>([reader] {
+    const std::string value = reader->config().variable("PYTHON_PATH").value_or("");
+    const auto command = value.empty() ? std::nullopt
+                         : value.find('/') == std::string::npos
+                             ? reader->find(value)
+                             : command_at(reader->root(), absolute_path(value, reader->working_directory()));
+    const std::vector<Evidence> evidence = {Evidence::in_config("Env.PYTHON_PATH")};
+    return command ? Fact<Command>::known(*command, evidence) : Fact<Command>::absent(evidence);
+  });
   facts.worker_python = LazyFact<WorkerPython>([reader] { return reader->worker_python(); });
   facts.beam = LazyFact<Distribution>([reader] { return reader->beam(); });
   facts.beam_version = LazyFact<Version>([reader] { return read_beam_version(*reader); });

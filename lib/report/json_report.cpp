@@ -11,7 +11,7 @@ using nlohmann::json;
 
 namespace {
 
-/// The same fault of the same image after a rebuild has the same fingerprint: layers and versions do not enter.
+/// The same fault of the same image after a rebuild has the same fingerprint: layers and wording do not enter.
 std::string fingerprint(const Finding& finding) {
   std::string key = finding.rule;
   for (const Evidence& evidence : finding.evidence) key += "\n" + evidence.path + "|" + evidence.config + "|" + evidence.label + "|" + evidence.place.file;

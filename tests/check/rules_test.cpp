@@ -152,6 +152,7 @@ TEST_CASE("python on PATH", "[rules]") {
       {"from 2.51 python3 is enough", only_python3("2.51.0"), ""},
       {"but not with the opt-out", only_python3("2.51.0", true), "beam/python-not-on-path"},
       {"PYTHON_PATH is a list", with([](Worker& w) { w.env.emplace_back("PYTHON_PATH", "/app:/app/lib"); }), "beam/python-path-misused"},
+      {"PYTHON_PATH names nothing", with([](Worker& w) { w.env.emplace_back("PYTHON_PATH", "/usr/lib/nothing"); }), "beam/python-path-misused"},
       {"PYTHON_PATH before 2.51 is not read", with([](Worker& w) { w.beam = w.boot_sdk = "2.50.0"; w.packages.pop_back(); w.env.emplace_back("PYTHON_PATH", "/app:/lib"); }), ""},
   });
 }
@@ -295,6 +296,12 @@ TEST_CASE("the recipe's promises", "[rules]") {
   worker.packages.back().second = "2.7.1";
   CHECK(only(judge(worker.facts(), {.recipe = &recipe})) == "image/contract-drift");
   worker.packages.back().second = "2.8.0";
+  recipe.workdir = "/app/";
+  worker.workdir.path = "/app";
+  CHECK(only(judge(worker.facts(), {.recipe = &recipe})).empty());
+  recipe.workdir = "/srv";
+  CHECK(only(judge(worker.facts(), {.recipe = &recipe})) == "image/contract-drift");
+  recipe.workdir = "";
   worker.env.back().second = "slow";
   CHECK(only(judge(worker.facts(), {.recipe = &recipe})) == "image/contract-drift");
 }
@@ -321,6 +328,43 @@ TEST_CASE("an image cannot call itself a launcher to do without boot", "[rules]"
   worker.entrypoint.ends_in = Program::launcher;
   const Facts launcher = worker.facts();
   CHECK(judge_target(launcher, &recipe, std::nullopt, RecipeFrom::label).role == Role::launcher);
+}
+
+TEST_CASE("an image cannot call itself Spark's to do without boot", "[rules]") {
+  Recipe recipe;
+  recipe.target.runner = Runner::spark_serverless;
+  Worker worker;
+  worker.boot.reset();
+  const Facts facts = worker.facts();
+  CHECK(judge_target(facts, &recipe, std::nullopt, RecipeFrom::label).runner == Runner::dataflow);
+  CHECK(judge_target(facts, &recipe, Runner::portable, RecipeFrom::label).runner == Runner::portable);
+  CHECK(judge_target(facts, &recipe, std::nullopt, RecipeFrom::user).runner == Runner::spark_serverless);
+  worker.beam = worker.boot_sdk = "";
+  const Facts nothing_of_beam = worker.facts();
+  CHECK(judge_target(nothing_of_beam, &recipe, std::nullopt, RecipeFrom::label).runner == Runner::spark_serverless);
+}
+
+TEST_CASE("an apache-beam that boot's interpreter does not see makes it a Python worker all the same", "[rules]") {
+  Worker worker;
+  worker.boot_sdk = "";
+  Facts facts = worker.facts();
+  facts.beam = absent<Distribution>();
+  facts.worker_python = absent<WorkerPython>();
+  facts.beam_version = absent<Version>();
+  facts.commands = known(std::map<std::string, Command>{});
+  CHECK(only(judge(facts)) == "beam/python-not-on-path");
+  facts.commands = known(std::map<std::string, Command>{{"python3", {"/usr/bin/python3", "/usr/bin/python3.11", false, true}}});
+  CHECK(is_undecided(judge(facts), "beam/python-not-on-path"));
+}
+
+TEST_CASE("no other interpreter is judged where boot's is not known", "[rules]") {
+  Recipe recipe;
+  recipe.python_version = PythonMinor{3, 12};
+  Facts facts = Worker{}.facts();
+  facts.worker_python = unknown<WorkerPython>("python is a script");
+  const Outcome outcome = judge(facts, {.recipe = &recipe});
+  CHECK(only(outcome).empty());
+  CHECK(is_undecided(outcome, "python/minor-mismatch"));
 }
 
 TEST_CASE("every rule explains itself", "[rules]") {
