@@ -6,9 +6,7 @@
 
 namespace imgforge {
 
-/// Input and output windows; a codec moves their fronts along. At the end of a unit it may move the input's front back by
-/// up to `given_back` bytes that it had taken in earlier calls: they have to be there, in front of the window.
-inline constexpr std::size_t given_back = 8;
+/// Input and output windows; a codec moves their fronts along.
 struct CodecBuffers {
   const char* input = nullptr;
   std::size_t input_size = 0;
@@ -24,7 +22,7 @@ class Codec {
     more,      // give it more input or output
     unit_end,  // a gzip member or a zstd frame has ended
   };
-  /// Moves `buffers` along. Throws Error(image_corrupt | image_limit).
+  /// Moves `buffers` along. Throws Error(image_corrupt | image_limit), after which it must not be called again.
   virtual Progress run(CodecBuffers& buffers) = 0;
   /// Ready for the next member or frame.
   virtual void restart() = 0;

@@ -11,6 +11,7 @@ namespace imgforge {
 namespace {
 
 constexpr std::size_t buffer_size = 256 << 10;
+constexpr int most_idle = 3;  // calls that move nothing, before a codec counts as stuck
 constexpr std::string_view gzip_magic = "\x1f\x8b";
 constexpr std::string_view zstd_magic = "\x28\xb5\x2f\xfd";
 
@@ -47,15 +48,13 @@ struct Decompressor::State {
 
   std::string_view left() const { return {buffer.data() + start, end - start}; }
 
-  /// At least `wanted` bytes in the buffer, or all that there are. The last bytes before them stay: a codec may give some
-  /// of them back.
+  /// At least `wanted` bytes in the buffer, or all that there are.
   void fill(std::size_t wanted) {
     while (!blob_ended && end - start < wanted) {
-      if (start > given_back) {
-        const std::size_t gone = start - given_back;
-        std::memmove(buffer.data(), buffer.data() + gone, end - gone);
-        start -= gone;
-        end -= gone;
+      if (start != 0) {
+        std::memmove(buffer.data(), buffer.data() + start, end - start);
+        end -= start;
+        start = 0;
       }
       const std::size_t count = blob.read(buffer.data() + end, buffer.size() - end);
       if (count == 0) blob_ended = true;
@@ -103,6 +102,7 @@ std::size_t Decompressor::read(char* buffer, std::size_t size) {
     return count;
   }
   CodecBuffers buffers{nullptr, 0, buffer, size};
+  int idle = 0;
   while (buffers.output_size == size) {
     if (!state.inside_unit) {
       if (!state.at_next_unit()) {
@@ -113,17 +113,21 @@ std::size_t Decompressor::read(char* buffer, std::size_t size) {
       state.inside_unit = true;
     }
     state.fill(1);
-    const bool no_input = state.left().empty();
+    const std::size_t given = state.left().size();
     buffers.input = state.left().data();
     buffers.input_size = state.left().size();
+    state.ended = true;  // should this throw, nothing more comes
     const Codec::Progress progress = state.codec->run(buffers);
+    state.ended = false;
     state.start = state.end - buffers.input_size;
     if (progress == Codec::Progress::unit_end) {
       state.inside_unit = false;
       state.codec->restart();
-    } else if (no_input && buffers.output_size == size) {
+    } else if (given == 0 && buffers.output_size == size) {
       throw Error(ErrorKind::image_corrupt, "its compressed stream ends early");
     }
+    idle = buffers.input_size == given && buffers.output_size == size ? idle + 1 : 0;
+    if (idle > most_idle) throw Error(ErrorKind::image_corrupt, "its compressed stream is damaged: it leads nowhere");
   }
   return size - buffers.output_size;
 }

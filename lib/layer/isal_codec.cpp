@@ -20,13 +20,13 @@ class IsalCodec final : public Codec {
     state_.next_out = reinterpret_cast<std::uint8_t*>(buffers.output);
     state_.avail_out = static_cast<std::uint32_t>(buffers.output_size);
     const int result = isal_inflate(&state_);
-    // At a member's end the library gives back what lies unread in its bit buffer, bytes of earlier calls among them.
-    buffers.input = reinterpret_cast<const char*>(state_.next_in);
+    // In version 2.30 the counts of a failed call may be wrong by some bytes, and another call would read on from there.
+    if (result == ISAL_INCORRECT_CHECKSUM) throw Error(ErrorKind::image_corrupt, "its gzip checksum does not match");
+    if (result < 0) throw Error(ErrorKind::image_corrupt, "its gzip stream is damaged");
+    buffers.input += buffers.input_size - state_.avail_in;
     buffers.input_size = state_.avail_in;
     buffers.output += buffers.output_size - state_.avail_out;
     buffers.output_size = state_.avail_out;
-    if (result == ISAL_INCORRECT_CHECKSUM) throw Error(ErrorKind::image_corrupt, "its gzip checksum does not match");
-    if (result < 0) throw Error(ErrorKind::image_corrupt, "its gzip stream is damaged");
     return state_.block_state == ISAL_BLOCK_FINISH ? Progress::unit_end : Progress::more;
   }
 

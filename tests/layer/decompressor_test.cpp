@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <functional>
 
+#include "base/text.hpp"
 #include "memory_image.hpp"
 
 using namespace imgforge;
@@ -91,7 +92,7 @@ TEST_CASE("A reader with a small buffer gets the same bytes") {
   }
 }
 
-TEST_CASE("Small portions on both sides: what the inflater took too early is given back") {
+TEST_CASE("Small portions on both sides cut members and trailers anywhere") {
   std::string plain, members;
   for (int i = 0; i < 30; ++i) {
     const std::string part = some_bytes(static_cast<std::size_t>(i) * 11);
@@ -137,6 +138,20 @@ TEST_CASE("A stream that was cut is corrupt") {
       CHECK(error.kind() == ErrorKind::image_corrupt);
     }
   }
+}
+
+TEST_CASE("Behind damage, nothing more comes") {
+  // A distance beyond the start, near the end of the input: ISA-L 2.30 leaves its counts one byte behind the input.
+  const auto blob = base64_decode("H4sIAAAAAAACAystLtJnoDEwAAIzExMwDQToNBa2mampAhMnHgcCALMXG9IgSe5EFwAA");
+  REQUIRE(blob);
+  Portions reader(*blob, 1000);
+  Decompressor decompressor(reader);
+  char buffer[1000];
+  CHECK(error_of([&] {
+          while (decompressor.read(buffer, sizeof buffer) != 0) {
+          }
+        }).kind() == ErrorKind::image_corrupt);
+  CHECK(decompressor.read(buffer, sizeof buffer) == 0);
 }
 
 TEST_CASE("A changed byte is corrupt: gzip has a checksum") {
