@@ -154,7 +154,9 @@ class Bases:
             with self.container(f"{self.mirror.host}/{PYTHON}") as run:
                 run("pip", "wheel", "--no-cache-dir", "--wheel-dir", "/wheels", f"apache-beam=={beam}", "pip",
                     "setuptools", "wheel", volumes={unfinished: "/wheels"})
-            (unfinished / "pip.conf").write_text("[global]\nno-index = true\nfind-links = /wheels\n")
+            # "no" is how pip's settings say yes to --no-compile; a third of an image is bytecode, and nothing reads it.
+            (unfinished / "pip.conf").write_text(
+                "[global]\nno-index = true\nfind-links = /wheels\n[install]\nno-compile = no\n")
             unfinished.rename(folder)
         return folder
 
@@ -219,8 +221,11 @@ def cache_folder():
     folder = root / key.hexdigest()[:16]
     folder.mkdir(parents=True, exist_ok=True)
     for other in root.iterdir():
-        if other != folder and other.is_dir():
-            shutil.rmtree(other, ignore_errors=True)
+        # One that is locked is in use, by a run from another checkout.
+        with contextlib.suppress(OSError), (other / "lock").open("w") as lock:
+            if other != folder:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(other, ignore_errors=True)
     return folder
 
 
