@@ -8,6 +8,9 @@ target_compile_definitions(imgforge_options INTERFACE IMGFORGE_VERSION="${PROJEC
 if(IMGFORGE_WERROR)
   target_compile_options(imgforge_options INTERFACE -Werror)
 endif()
+if(IMGFORGE_SANITIZE OR IMGFORGE_FUZZ)
+  target_compile_definitions(imgforge_options INTERFACE _GLIBCXX_ASSERTIONS)  # an empty optional, an index too far
+endif()
 if(IMGFORGE_SANITIZE)
   target_compile_options(imgforge_options INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(imgforge_options INTERFACE -fsanitize=address,undefined)

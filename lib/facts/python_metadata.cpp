@@ -35,8 +35,11 @@ std::optional<PythonMetadata> parse_python_metadata(std::string_view text, bool 
   std::size_t start = 0;
   while (start < text.size()) {
     const std::size_t end = text.find('\n', start);
-    if (end == std::string_view::npos && cut)
-      return metadata.name.empty() || metadata.version.empty() ? std::nullopt : std::optional(metadata);
+    if (end == std::string_view::npos && cut) {
+      // The field above is whole, unless the cut line goes on with it.
+      if (text[start] == ' ' || text[start] == '\t') field.clear();
+      break;
+    }
     std::string_view line = text.substr(start, end == std::string_view::npos ? end : end - start);
     start = end == std::string_view::npos ? text.size() : end + 1;
     if (line.ends_with('\r')) line.remove_suffix(1);
