@@ -35,20 +35,21 @@ mustache::data to_data(const Values& values) {
 /// Lines with one section tag or comment and nothing else vanish, as mustache's specification has it ("standalone
 /// tags"); kainjow leaves an empty line where the section is not shown, and an empty line ends a shell command.
 std::string without_tag_lines(std::string_view text) {
+  constexpr std::string_view blanks = " \t\r";
   std::string result;
-  while (!text.empty()) {
-    const std::size_t length = std::min(text.find('\n'), text.size() - 1) + 1;
-    const std::string_view line = text.substr(0, length);
-    text.remove_prefix(length);
-    const std::string_view tag = trim(line);
-    const bool alone = tag.size() > 4 && tag.starts_with("{{") &&
-                       std::string_view("#^/!").find(tag[2]) != std::string_view::npos &&
-                       tag.find("}}") == tag.size() - 2;
-    if (!alone)
-      result += line;
-    else if (tag[2] != '!')
-      result += tag;
+  std::size_t done = 0;
+  for (std::size_t at = text.find("{{"); at != std::string_view::npos; at = text.find("{{", done)) {
+    const std::size_t end = std::min(text.find("}}", at), text.size() - 2) + 2;
+    const std::size_t line = at == 0 ? 0 : text.rfind('\n', at - 1) + 1;
+    const std::size_t after = std::min(text.find_first_not_of(blanks, end), text.size());
+    const bool alone = std::string_view("#^/!").find(text[at + 2]) != std::string_view::npos && line >= done &&
+                       text.substr(line, at - line).find_first_not_of(blanks) == std::string_view::npos &&
+                       (after == text.size() || text[after] == '\n');
+    result += text.substr(done, (alone ? line : at) - done);
+    if (!alone || text[at + 2] != '!') result += text.substr(at, end - at);
+    done = alone ? std::min(after + 1, text.size()) : end;
   }
+  result += text.substr(done);
   return result;
 }
 
