@@ -203,21 +203,21 @@ Answer python_pins_conflict(const Case& subject) {
 }
 
 constexpr Rule rules[] = {
-    {"beam/not-installed", Level::error, Reach::tree, "the interpreter that boot will pick cannot import apache-beam",
+    {"beam/not-installed", Level::error, Reach::tree, D | I, "the interpreter that boot will pick cannot import apache-beam",
      "From 2.50 boot checks `python -m pip show apache-beam` and refuses to run; before, the runner may stage the SDK. A warning before 2.50.",
      "Install apache-beam at the version of the SDK image, into the interpreter that PATH finds.",
      "https://github.com/apache/beam/blob/master/CHANGES.md (2.50.0)", not_installed},
-    {"beam/sdk-version-mismatch", Level::error, Reach::tree, "pip's apache-beam differs from the SDK that boot came from",
+    {"beam/sdk-version-mismatch", Level::error, Reach::tree, R | D | I, "pip's apache-beam differs from the SDK that boot came from",
      "boot and the SDK exchange flags and files that change between releases: pipelines stall (2.46) or lose their options (2.73).",
      "COPY --from the SDK image of the very version that pip installs.", build_page, sdk_version_mismatch},
-    {"beam/release-candidate", Level::warning, Reach::tree, "an rc of the SDK is installed",
+    {"beam/release-candidate", Level::warning, Reach::tree, R | D | I, "an rc of the SDK is installed",
      "Workers report the base version, the runner treats it as unsupported.", "Install the release.", "https://github.com/apache/beam/issues/28084", release_candidate},
-    {"beam/launch-mismatch", Level::error, Reach::tree, "the declared launch environment differs from the image's",
+    {"beam/launch-mismatch", Level::error, Reach::tree, R | I, "the declared launch environment differs from the image's",
      "Pipelines are pickled where they are submitted and unpickled in the image: another Python minor gives `unknown opcode`, another Beam is refused from 2.46.",
      "Submit with the Python minor and the Beam version of the image.", "https://cloud.google.com/dataflow/docs/guides/troubleshoot-custom-container", launch_mismatch},
-    {"beam/python-unsupported", Level::error, Reach::tree, "this Beam release does not support this Python minor",
+    {"beam/python-unsupported", Level::error, Reach::tree, R | D | I, "this Beam release does not support this Python minor",
      "pip installs it all the same (from source), and it fails later.", "Use a Python that the release supports.", "https://github.com/apache/beam/blob/master/CHANGES.md", python_unsupported},
-    {"beam/python-pins-conflict", Level::warning, Reach::tree, "the numpy, protobuf or dill that this Beam release goes with was replaced",
+    {"beam/python-pins-conflict", Level::warning, Reach::tree, R | D | I, "the numpy, protobuf or dill that this Beam release goes with was replaced",
      "Another major of numpy or protobuf breaks pickles and generated code; another dill cannot read what the launcher pickled.",
      "Install the versions that the SDK image of the release ships.", "https://github.com/apache/beam/tree/master/sdks/python/container", python_pins_conflict},
 };

@@ -89,15 +89,15 @@ Answer boot_loader_missing(const Case& subject) {
 }
 
 constexpr Rule rules[] = {
-    {"beam/boot-missing", Level::error, Reach::paths, "the final file system has no /opt/apache/beam/boot",
+    {"beam/boot-missing", Level::error, Reach::paths, D | I, "the final file system has no /opt/apache/beam/boot",
      "boot is the program that the runner starts in the container. Without it the container dies at once and is restarted for ever.",
      "Copy /opt/apache/beam from the SDK image of the same Beam version.", build_page, boot_missing},
-    {"beam/boot-not-executable", Level::error, Reach::paths, "boot is there but not a regular executable file",
+    {"beam/boot-not-executable", Level::error, Reach::paths, I, "boot is there but not a regular executable file",
      "The runtime cannot execute it: permission denied, or no such file where it is a dangling link.",
      "Copy the folder with its modes.", build_page, boot_not_executable},
-    {"beam/boot-wrong-arch", Level::error, Reach::paths, "boot's ELF machine is not the image's architecture, or it is no ELF",
+    {"beam/boot-wrong-arch", Level::error, Reach::paths, I, "boot's ELF machine is not the image's architecture, or it is no ELF",
      "exec format error at the start of every worker.", "Build all stages for one platform.", troubleshooting_page, boot_wrong_arch},
-    {"beam/boot-loader-missing", Level::error, Reach::paths, "boot is dynamic and its loader, or a GLIBC version that it needs, is not in the image",
+    {"beam/boot-loader-missing", Level::error, Reach::paths, I, "boot is dynamic and its loader, or a GLIBC version that it needs, is not in the image",
      "The kernel or the loader refuses to start it.", "Use a glibc base that is at least as new as the one that boot was built on.",
      troubleshooting_page, boot_loader_missing},
 };

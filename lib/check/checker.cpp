@@ -16,10 +16,13 @@ std::string_view to_string(Verdict verdict) noexcept {
 Outcome check(const Case& subject, const CheckOptions& options) {
   Outcome outcome;
   for (const Rule& rule : all_rules()) {
+    if ((rule.inputs & static_cast<unsigned>(subject.kind)) == 0) continue;
     const Answer answer = rule.judge(subject);
     const std::string id(rule.id);
     if (answer.is_finding()) {
-      outcome.findings.push_back({id, answer.level().value_or(rule.level), answer.message(), answer.fix(), answer.evidence()});
+      for (const Answer::Found& found : answer.found()) {
+        outcome.findings.push_back({id, found.level.value_or(rule.level), found.message, found.fix, found.evidence});
+      }
     } else if (answer.is_undecided()) {
       outcome.undecided.push_back({id, rule.level, answer.needs()});
     } else if (answer.is_pass()) {

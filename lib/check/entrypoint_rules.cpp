@@ -71,12 +71,12 @@ Answer entrypoint_is_launcher(const Case& subject) {
 }
 
 constexpr Rule rules[] = {
-    {"beam/entrypoint", Level::error, Reach::paths, "a worker's ENTRYPOINT is not boot, nor a script that ends by running it",
+    {"beam/entrypoint", Level::error, Reach::paths, D | I, "a worker's ENTRYPOINT is not boot, nor a script that ends by running it",
      "The runner starts the image's entrypoint and waits for the worker to register; anything but boot never does.",
      "ENTRYPOINT [\"/opt/apache/beam/boot\"], or a script that ends with exec /opt/apache/beam/boot \"$@\".", build_page, entrypoint},
-    {"beam/entrypoint-drops-arguments", Level::error, Reach::paths, "the entrypoint is a script that runs boot without \"$@\"",
+    {"beam/entrypoint-drops-arguments", Level::error, Reach::paths, D | I, "the entrypoint is a script that runs boot without \"$@\"",
      "boot needs --id and --provision_endpoint, which the runner passes as arguments.", "Pass \"$@\" on.", build_page, entrypoint_drops_arguments},
-    {"beam/entrypoint-is-launcher", Level::error, Reach::paths, "a worker's ENTRYPOINT is the Flex Template launcher",
+    {"beam/entrypoint-is-launcher", Level::error, Reach::paths, D | I, "a worker's ENTRYPOINT is the Flex Template launcher",
      "The launcher does not know boot's flags and exits; the worker is restarted for ever.", "Keep boot as the entrypoint of the worker image.",
      "https://cloud.google.com/dataflow/docs/guides/templates/configuring-flex-templates", entrypoint_is_launcher},
 };

@@ -119,9 +119,9 @@ Answer contract_drift(const Case& subject) {
 }
 
 constexpr Rule rules[] = {
-    {"image/architecture", Level::error, Reach::tree, "the platform is not the one asked for, or files of another machine dominate site-packages",
+    {"image/architecture", Level::error, Reach::tree, I, "the platform is not the one asked for, or files of another machine dominate site-packages",
      "exec format error, or modules that cannot be imported.", "Build every stage for one platform.", "https://docs.docker.com/build/building/multi-platform/", architecture},
-    {"image/contract-drift", Level::error, Reach::tree, "the image says otherwise than its recipe where no other rule names the fault",
+    {"image/contract-drift", Level::error, Reach::tree, I, "the image says otherwise than its recipe where no other rule names the fault",
      "Whoever reads the recipe plans with versions that are not in the image.", "Rebuild from the recipe.", "docs/recipe.md", contract_drift},
 };
 

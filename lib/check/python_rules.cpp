@@ -97,13 +97,13 @@ Answer pre_release(const Case& subject) {
 }
 
 constexpr Rule rules[] = {
-    {"python/minor-mismatch", Level::error, Reach::tree, "the interpreter found is not the one that the recipe declares",
+    {"python/minor-mismatch", Level::error, Reach::tree, R | D | I, "the interpreter found is not the one that the recipe declares",
      "Wheels, pickles and paths are those of another Python.", "Make python and python3 on PATH the declared one.", "https://peps.python.org/pep-0425/", minor_mismatch},
-    {"python/not-found", Level::error, Reach::tree, "no interpreter at all where a Python is meant", "boot finds no python and ends.", "Install one.",
+    {"python/not-found", Level::error, Reach::tree, D | I, "no interpreter at all where a Python is meant", "boot finds no python and ends.", "Install one.",
      "https://github.com/apache/beam/blob/master/sdks/python/container/boot.go", not_found},
-    {"python/end-of-life", Level::warning, Reach::tree, "the interpreter is past its end of life", "No security fixes, and packages drop it.", "Move on.",
+    {"python/end-of-life", Level::warning, Reach::tree, R | D | I, "the interpreter is past its end of life", "No security fixes, and packages drop it.", "Move on.",
      "https://devguide.python.org/versions/", end_of_life},
-    {"python/pre-release", Level::warning, Reach::tree, "an alpha, beta or release candidate of the interpreter", "Its ABI may differ from the release's.", "Use a release.",
+    {"python/pre-release", Level::warning, Reach::tree, R | D | I, "an alpha, beta or release candidate of the interpreter", "Its ABI may differ from the release's.", "Use a release.",
      "https://peps.python.org/pep-0101/", pre_release},
 };
 

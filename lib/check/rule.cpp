@@ -27,24 +27,34 @@ Answer Answer::undecided(std::string needs) {
 }
 
 Answer Answer::finding(std::string message, std::string fix, std::vector<Evidence> evidence) {
-  Answer answer(Kind::finding);
-  answer.message_ = std::move(message);
-  answer.fix_ = std::move(fix);
-  answer.evidence_ = std::move(evidence);
-  return answer;
+  return findings({{std::nullopt, std::move(message), std::move(fix), std::move(evidence)}});
 }
 
 Answer Answer::finding(Level level, std::string message, std::string fix, std::vector<Evidence> evidence) {
-  Answer answer = finding(std::move(message), std::move(fix), std::move(evidence));
-  answer.level_ = level;
+  return findings({{level, std::move(message), std::move(fix), std::move(evidence)}});
+}
+
+Answer Answer::findings(std::vector<Found> found) {
+  Answer answer(found.empty() ? Kind::pass : Kind::finding);
+  answer.found_ = std::move(found);
   return answer;
+}
+
+std::string_view to_string(SubjectKind kind) noexcept {
+  switch (kind) {
+    case SubjectKind::recipe: return "recipe";
+    case SubjectKind::dockerfile: return "dockerfile";
+    case SubjectKind::image: return "image";
+  }
+  return "image";
 }
 
 const std::vector<Rule>& all_rules() {
   static const std::vector<Rule> rules = [] {
     std::vector<Rule> all;
     for (const auto& group : {boot_rules(), entrypoint_rules(), beam_version_rules(), worker_python_rules(), worker_environment_rules(),
-                              python_rules(), tpu_rules(), image_rules()}) {
+                              python_rules(), tpu_rules(), image_rules(), beam_build_rules(), python_build_rules(), dockerfile_rules(), cuda_framework_rules(),
+                              cuda_environment_rules(), flex_rules(), spark_rules()}) {
       all.insert(all.end(), group.begin(), group.end());
     }
     std::sort(all.begin(), all.end(), [](const Rule& one, const Rule& other) { return one.id < other.id; });

@@ -37,6 +37,13 @@ struct Finding {
 /// What a rule says of a subject: one of not applicable, pass, undecided, or findings.
 class Answer {
  public:
+  struct Found {
+    std::optional<Level> level;  // the rule's own where it is not said
+    std::string message;
+    std::string fix;
+    std::vector<Evidence> evidence;
+  };
+
   /// The rule does not concern this subject: it is silent, and not among what passed.
   static Answer not_applicable() { return Answer(Kind::not_applicable); }
   static Answer pass() { return Answer(Kind::pass); }
@@ -45,27 +52,32 @@ class Answer {
   /// With the rule's own level.
   static Answer finding(std::string message, std::string fix, std::vector<Evidence> evidence);
   static Answer finding(Level level, std::string message, std::string fix, std::vector<Evidence> evidence);
+  /// One for each place at fault; pass where there is none.
+  static Answer findings(std::vector<Found> found);
 
   bool is_not_applicable() const noexcept { return kind_ == Kind::not_applicable; }
   bool is_pass() const noexcept { return kind_ == Kind::pass; }
   bool is_undecided() const noexcept { return kind_ == Kind::undecided; }
   bool is_finding() const noexcept { return kind_ == Kind::finding; }
   const std::string& needs() const noexcept { return needs_; }
-  std::optional<Level> level() const noexcept { return level_; }
-  const std::string& message() const noexcept { return message_; }
-  const std::string& fix() const noexcept { return fix_; }
-  const std::vector<Evidence>& evidence() const noexcept { return evidence_; }
+  const std::vector<Found>& found() const noexcept { return found_; }
+  // Of the first finding.
+  std::optional<Level> level() const { return found_.at(0).level; }
+  const std::string& message() const { return found_.at(0).message; }
+  const std::string& fix() const { return found_.at(0).fix; }
+  const std::vector<Evidence>& evidence() const { return found_.at(0).evidence; }
 
  private:
   enum class Kind { not_applicable, pass, undecided, finding };
   explicit Answer(Kind kind) : kind_(kind) {}
   Kind kind_;
-  std::optional<Level> level_;
   std::string needs_;
-  std::string message_;
-  std::string fix_;
-  std::vector<Evidence> evidence_;
+  std::vector<Found> found_;
 };
+
+/// What is judged. RULES: "Input".
+enum class SubjectKind : unsigned { recipe = 1, dockerfile = 2, image = 4 };
+std::string_view to_string(SubjectKind kind) noexcept;
 
 /// Everything a rule may look at.
 struct Case {
@@ -77,18 +89,26 @@ struct Case {
   JudgedAs judged_as;
   std::optional<Platform> platform_asked;   // --platform
   Date today;
+  SubjectKind kind = SubjectKind::image;
+  LaunchEnvironment launch;                 // that submits the job: the recipe's, or --launch-python and --launch-beam
 };
 
 struct Rule {
   std::string_view id;        // "beam/boot-missing"
   Level level;                // by default
   Reach reach;
+  unsigned inputs;            // SubjectKinds that it judges
   std::string_view title;     // a finding when ...
   std::string_view why;       // what happens at run time
   std::string_view mend;      // in general terms
   std::string_view source;    // URL or release
   Answer (*judge)(const Case&);
 };
+
+// Inputs of a rule, as the catalogue writes them.
+inline constexpr unsigned R = 1;
+inline constexpr unsigned D = 2;
+inline constexpr unsigned I = 4;
 
 /// Every rule, ordered by id.
 const std::vector<Rule>& all_rules();
@@ -103,5 +123,12 @@ std::span<const Rule> worker_environment_rules();
 std::span<const Rule> python_rules();
 std::span<const Rule> tpu_rules();
 std::span<const Rule> image_rules();
+std::span<const Rule> beam_build_rules();     // beam/* that judge the steps of a build
+std::span<const Rule> python_build_rules();   // python/* likewise
+std::span<const Rule> dockerfile_rules();
+std::span<const Rule> cuda_framework_rules(); // frameworks against CUDA, cuDNN and GPU
+std::span<const Rule> cuda_environment_rules();
+std::span<const Rule> flex_rules();
+std::span<const Rule> spark_rules();
 
 }  // namespace imgforge

@@ -9,13 +9,21 @@
 
 namespace imgforge {
 
+/// What the worker is meant to compute on. RULES: "GPU target", "TPU target".
+enum class Accelerator { none, gpu, tpu };
+
 struct JudgedAs {
   Runner runner = Runner::dataflow;
   Role role = Role::worker;
   std::string because;  // "the recipe says so", "--target", "its entrypoint is the Flex launcher and it has no boot", ...
 
+  Accelerator accelerator = Accelerator::none;
+  std::string accelerator_type;     // "nvidia-l4", "tpu-v6e-slice"; empty where only the kind is known
+  std::string accelerator_because;  // "the recipe says so", "the base image is nvidia/cuda", ...
+  bool without_sign = false;        // of a Dockerfile: nothing says that it is a worker; only dockerfile/* and python/* apply
+
   /// A Beam worker of any runner: the SDK container contract applies.
-  bool is_beam_worker() const { return runner != Runner::spark_serverless && role != Role::launcher; }
+  bool is_beam_worker() const { return !without_sign && runner != Runner::spark_serverless && role != Role::launcher; }
   bool on_dataflow() const { return runner == Runner::dataflow || runner == Runner::dataflow_flex; }
 };
 

@@ -78,7 +78,7 @@ Answer environment(const Case& subject) {
 }
 
 constexpr Rule rules[] = {
-    {"tpu/environment", Level::error, Reach::tree, "a required TPU_* variable is missing, empty or wrong for the type and topology",
+    {"tpu/environment", Level::error, Reach::tree, R | D | I, "a required TPU_* variable is missing, empty or wrong for the type and topology",
      "libtpu looks for a metadata server and other hosts, or builds a mesh of the wrong shape, and finds no TPU.", "Set every variable of the table.",
      "https://cloud.google.com/dataflow/docs/tpu/use-tpus", environment},
 };

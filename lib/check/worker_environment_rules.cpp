@@ -110,18 +110,18 @@ Answer user_ignored(const Case& subject) {
 }
 
 constexpr Rule rules[] = {
-    {"beam/workdir-not-writable", Level::warning, Reach::paths, "Beam 2.73 or later and WORKDIR does not exist or is not writable by the user",
+    {"beam/workdir-not-writable", Level::warning, Reach::paths, D | I, "Beam 2.73 or later and WORKDIR does not exist or is not writable by the user",
      "boot writes pipeline_options.json into the working directory.", "Make it and give it to the user, or keep WORKDIR unset.",
      "https://github.com/apache/beam/blob/master/CHANGES.md (2.73.0)", workdir_not_writable},
-    {"beam/preset-worker-environment", Level::warning, Reach::config, "the image presets a variable that boot itself sets",
+    {"beam/preset-worker-environment", Level::warning, Reach::config, D | I, "the image presets a variable that boot itself sets",
      "Harmless today at best; a baked PIPELINE_OPTIONS is read by whatever runs before boot.", "Remove it.", boot_source, preset_worker_environment},
-    {"beam/pip-no-deps", Level::warning, Reach::config, "PIP_NO_DEPS in a worker's environment",
+    {"beam/pip-no-deps", Level::warning, Reach::config, D | I, "PIP_NO_DEPS in a worker's environment",
      "boot's pip obeys it, so requirements are installed without their dependencies.", "Set it for single build steps only.", "https://pip.pypa.io/en/stable/topics/configuration/", pip_no_deps},
-    {"beam/build-backend-missing", Level::warning, Reach::tree, "Beam 2.75 or later and no setuptools or wheel for sdists",
+    {"beam/build-backend-missing", Level::warning, Reach::tree, I, "Beam 2.75 or later and no setuptools or wheel for sdists",
      "From 2.75 boot passes --no-build-isolation; Python 3.12 and later bring no setuptools.", "Install setuptools and wheel.", "https://github.com/apache/beam/pull/38700", build_backend_missing},
-    {"beam/unsupported-libc", Level::error, Reach::paths, "an Alpine or musl base", "Beam's wheels and the frameworks' are manylinux (glibc).", "Use a Debian base.",
+    {"beam/unsupported-libc", Level::error, Reach::paths, R | D | I, "an Alpine or musl base", "Beam's wheels and the frameworks' are manylinux (glibc).", "Use a Debian base.",
      "https://cloud.google.com/dataflow/docs/guides/build-container-image", unsupported_libc},
-    {"beam/user-ignored", Level::note, Reach::config, "USER is set, Dataflow ignores it", "The service picks the user.", "Drop it.",
+    {"beam/user-ignored", Level::note, Reach::config, D | I, "USER is set, Dataflow ignores it", "The service picks the user.", "Drop it.",
      "https://cloud.google.com/dataflow/docs/guides/troubleshoot-custom-container", user_ignored},
 };
 

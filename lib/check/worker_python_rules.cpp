@@ -201,24 +201,24 @@ Answer venv_not_creatable(const Case& subject) {
 }
 
 constexpr Rule rules[] = {
-    {"beam/venv-unavailable", Level::error, Reach::tree, "Beam 2.44 or later, no opt-out, and the interpreter has no working venv and ensurepip",
+    {"beam/venv-unavailable", Level::error, Reach::tree, D | I, "Beam 2.44 or later, no opt-out, and the interpreter has no working venv and ensurepip",
      "boot runs `python -m venv` for every worker and ends where that fails. Debian and Ubuntu split it into pythonX.Y-venv.",
      "Install pythonX.Y-venv, or set RUN_PYTHON_SDK_IN_DEFAULT_ENVIRONMENT (2.48 or later).", boot_source, venv_unavailable},
-    {"beam/author-venv-ignored", Level::error, Reach::tree, "Beam 2.44 or later, no opt-out, and the packages are in a venv of the author's",
+    {"beam/author-venv-ignored", Level::error, Reach::tree, D | I, "Beam 2.44 or later, no opt-out, and the packages are in a venv of the author's",
      "boot's venv looks through to the base interpreter's packages only; conda environments are base interpreters and fine.",
      "Install into the base interpreter, or set RUN_PYTHON_SDK_IN_DEFAULT_ENVIRONMENT (2.48 or later).", "https://github.com/apache/beam/issues/25085", author_venv_ignored},
-    {"beam/default-environment-ignored", Level::warning, Reach::tree, "RUN_PYTHON_SDK_IN_DEFAULT_ENVIRONMENT is set with Beam before 2.48",
+    {"beam/default-environment-ignored", Level::warning, Reach::tree, R | D | I, "RUN_PYTHON_SDK_IN_DEFAULT_ENVIRONMENT is set with Beam before 2.48",
      "The variable has no effect there.", "Use a later Beam.", boot_source, default_environment_ignored},
-    {"beam/python-not-on-path", Level::error, Reach::tree, "`python` is not on PATH, or dangles, where this Beam needs it",
+    {"beam/python-not-on-path", Level::error, Reach::tree, D | I, "`python` is not on PATH, or dangles, where this Beam needs it",
      "Up to 2.50, and with the opt-out, boot runs the word `python`; from 2.51 `python3` is enough.", "Link python to the interpreter.", boot_source, python_not_on_path},
-    {"beam/python-path-misused", Level::error, Reach::paths, "PYTHON_PATH looks like a search path",
+    {"beam/python-path-misused", Level::error, Reach::paths, D | I, "PYTHON_PATH looks like a search path",
      "From 2.51 boot executes the value of PYTHON_PATH as the interpreter; PYTHONPATH was meant.", "Rename it to PYTHONPATH.", boot_source, python_path_misused},
-    {"beam/pip-location", Level::error, Reach::tree, "Beam up to 2.28 and no pip at /usr/local/bin/pip (and no `pip` variable)",
+    {"beam/pip-location", Level::error, Reach::tree, D | I, "Beam up to 2.28 and no pip at /usr/local/bin/pip (and no `pip` variable)",
      "boot has that path built in. (2.29 looks along PATH; Google's pages say otherwise: a warning there.)", "Link it: ln -s \"$(command -v pip)\" /usr/local/bin/pip.",
      pip_source, pip_location},
-    {"beam/pip-missing", Level::error, Reach::tree, "the interpreter that boot picks has no pip (up to 2.43, or with the opt-out)",
+    {"beam/pip-missing", Level::error, Reach::tree, D | I, "the interpreter that boot picks has no pip (up to 2.43, or with the opt-out)",
      "boot installs staged packages with it and checks apache-beam through it.", "Install pip for that interpreter.", pip_source, pip_missing},
-    {"beam/venv-not-creatable", Level::error, Reach::tree, "the image's non-root USER cannot create /opt/apache/beam-venv",
+    {"beam/venv-not-creatable", Level::error, Reach::tree, D | I, "the image's non-root USER cannot create /opt/apache/beam-venv",
      "boot makes it at start. On Dataflow the service picks the user, so it is a note there.", "Give the folder to that user.", boot_source, venv_not_creatable},
 };
 

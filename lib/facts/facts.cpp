@@ -24,6 +24,11 @@ std::optional<std::string> Facts::variable(std::string_view name) const {
   return last->second;
 }
 
+Evidence Facts::variable_evidence(std::string_view name) const {
+  const auto found = env_places.find(name);
+  return found == env_places.end() ? Evidence::in_config("Env." + std::string(name)) : found->second;
+}
+
 const Interpreter* Facts::worker_interpreter() const {
   const auto& worker = worker_python();
   if (!worker.is_known()) return nullptr;

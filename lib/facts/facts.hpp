@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -108,13 +109,14 @@ std::string to_string(Interpreter::Kind kind);
 /// One installed Python distribution (dist-info or egg-info).
 struct Distribution {
   std::string name;                    // normalised (PEP 503)
-  std::string version_text;            // as METADATA has it
+  std::string version_text;            // as METADATA has it; of a Dockerfile, the specifiers that were asked for
   std::optional<Version> version;      // nothing where it is no PEP 440 version
   std::string site;                    // the folder that holds it
   std::string metadata_path;
   std::vector<std::string> requires_dist;  // as written
   std::string requires_python;
   std::string installer;
+  std::vector<std::string> extras;     // that were asked for; only a Dockerfile or recipe tells
   Evidence evidence;
 };
 
@@ -138,6 +140,66 @@ struct SiteMachines {
   std::map<unsigned, std::pair<std::string, Evidence>> example;  // by e_machine: a path and where it is
 };
 
+/// CUDA as the image has it: the toolkit's libraries in a folder, or as wheels.
+struct CudaToolkit {
+  enum class From { base, apt, runfile, conda, wheels, files };
+  From from = From::base;
+  std::optional<Version> version;      // as far as it is known: "12.2", "12.2.2"; of wheels, of nvidia-cuda-runtime
+  enum class Flavour { unknown, base, runtime, devel };  // of nvidia/cuda: base has libcudart alone
+  Flavour flavour = Flavour::unknown;
+  std::string folder;                  // "/usr/local/cuda-12.2"; empty of wheels
+  std::vector<Evidence> evidence;
+};
+
+/// A cuDNN library.
+struct Cudnn {
+  CudaToolkit::From from = CudaToolkit::From::base;
+  unsigned major = 0;
+  std::optional<Version> version;      // "8.9.6.50"; nothing where only the major is known
+  std::string folder;                  // that holds libcudnn.so.N; empty where it is not known
+  std::vector<Evidence> evidence;
+};
+
+/// TensorFlow, PyTorch or JAX as the worker's interpreter would import it.
+struct Framework {
+  enum class Build {
+    pypi,           // a wheel of PyPI
+    pytorch_index,  // of download.pytorch.org: the local version says which
+    ngc,            // NVIDIA's own
+    conda,
+    unknown,
+  };
+  std::string name;                    // "tensorflow", "torch", "jax"
+  std::optional<Version> version;      // nothing where it was asked for without a version
+  Build build = Build::pypi;
+  std::string local;                   // "cu121", "cpu", empty
+  std::string package;                 // the distribution: "tensorflow", "tensorflow-cpu", "tensorflow-gpu", "jax"
+  bool cpu_only = false;               // +cpu, tensorflow-cpu, jax without a plugin
+  bool brings_cuda = false;            // CUDA and cuDNN come as wheels with it: torch of PyPI, tensorflow[and-cuda], jax[cuda12]
+  bool tpu = false;                    // jax[tpu], torch_xla[tpu]
+  bool in_base = false;                // the base image has it
+  std::vector<Evidence> evidence;
+};
+
+/// A Flex Template launcher binary below /opt/google/dataflow.
+struct FlexLauncher {
+  std::string path;
+  std::optional<PythonMinor> python;   // of the launcher image that it comes from
+  std::vector<Evidence> evidence;
+};
+
+/// What the Spark service asks of an image, beside its user.
+struct SparkNeeds {
+  Fact<bool> procps = Fact<bool>::unknown("not read");        // ps
+  Fact<bool> tini = Fact<bool>::unknown("not read");
+  Fact<bool> spark = Fact<bool>::unknown("not read");         // a Spark distribution, or pyspark
+  Fact<bool> java = Fact<bool>::unknown("not read");
+  Fact<User> user_spark = Fact<User>::unknown("not read");    // the account "spark"; absent: there is none
+  bool home_exists = true;
+};
+
+struct Build;
+
 struct Facts {
   LazyFact<Platform> platform;
   LazyFact<OsRelease> os_release;
@@ -159,9 +221,25 @@ struct Facts {
   LazyFact<Distribution> beam;          // apache-beam as the worker's interpreter would import it
   LazyFact<bool> venv_folder_writable;  // can the config's user create /opt/apache/beam-venv
   LazyFact<SiteMachines> site_machines;
+  LazyFact<std::vector<CudaToolkit>> cuda;        // known and empty: there is none
+  LazyFact<std::vector<Cudnn>> cudnn;
+  LazyFact<std::vector<Framework>> frameworks;
+  LazyFact<FlexLauncher> flex_launcher;
+  LazyFact<SparkNeeds> spark;
+  LazyFact<std::vector<std::string>> missing_library_folders;  // of LD_LIBRARY_PATH: proven not to be there
+  LazyFact<bool> libtpu;                          // something installs an XLA stack for the TPU
+  std::shared_ptr<const Build> build;             // of a Dockerfile or a recipe; null for an image
+  /// Why variables beyond those of `env` may be set: an unknown base. Empty where env is all.
+  std::string env_open;
+  /// Variables that are set to something that is not known, with the reason.
+  std::map<std::string, std::string, std::less<>> env_unknown;
+  /// Where a variable is set, of a Dockerfile or a recipe; "" of a base's own.
+  std::map<std::string, Evidence, std::less<>> env_places;
 
   /// The value of an environment variable; nothing where it is not set or env is not known.
   std::optional<std::string> variable(std::string_view name) const;
+  /// Where it is set: a place of the Dockerfile or recipe, else the image's config key.
+  Evidence variable_evidence(std::string_view name) const;
   /// The interpreter of worker_python, or null.
   const Interpreter* worker_interpreter() const;
   /// The distributions that the worker's interpreter sees, nearest first; empty where that is not known.
