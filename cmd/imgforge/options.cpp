@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "base/error.hpp"
+#include "base/file.hpp"
 #include "base/text.hpp"
 
 namespace imgforge {
@@ -31,6 +32,14 @@ SourceOptions source_options(const ImageOptions& options) {
 }
 
 Knowledge load_knowledge(const std::string& directory) { return directory.empty() ? Knowledge::embedded() : Knowledge::with_directory(directory); }
+
+Runner target_of(const std::string& text) {
+  const std::optional<Runner> target = parse_runner(text);
+  if (target) return *target;
+  const std::vector<std::string> known = {"dataflow", "dataflow-flex", "spark-serverless", "portable", "generic"};
+  const auto near = nearest(text, known);
+  throw Error(ErrorKind::usage, "--target " + escape_for_display(text) + " is no target", near ? "did you mean " + *near + "?" : "one of " + join_words(known));
+}
 
 Date date_or_today(const std::string& text) {
   if (text.empty()) return Date::today();
@@ -57,6 +66,30 @@ void Progress::show(std::uint64_t done, std::uint64_t total) {
   last_percent_ = percent;
   shown_ = true;
   tell(fmt::format("\r\x1b[Kreading {}: {} of {} ({} %)", display_safe(name_).substr(0, 60), human_size(done), human_size(total), percent));
+}
+
+void add_output_options(CLI::App& command, OutputOptions& options) {
+  const std::map<std::string, ReportFormat> formats = {{"text", ReportFormat::text}, {"json", ReportFormat::json}};
+  command.add_option("--format", options.format, "text or json")
+      ->transform(CLI::CheckedTransformer(formats).description(""))
+      ->type_name("FORMAT")
+      ->default_str("text");
+  command.add_option("--output", options.output, "Write the report to this file instead of stdout")->type_name("FILE");
+  command.add_flag("-v,--verbose", options.verbose, "List what passed, too");
+}
+
+void write_report(const Report& report, const OutputOptions& options) {
+  const bool color = options.output.empty() && color_on_stdout();
+  const std::string text = options.format == ReportFormat::json ? to_json(report) : to_text(report, {color, options.verbose});
+  if (options.output.empty())
+    print(text);
+  else
+    write_file_atomically(options.output, text);
+  // Also on stderr where a program takes the report, so that the reason of the exit code is seen.
+  const bool seen = options.output.empty() && options.format == ReportFormat::text && ::isatty(STDOUT_FILENO) == 1;
+  for (const Subject& subject : report.subjects) {
+    if (subject.error && !seen) tell_error(subject.error->message, subject.error->hint);
+  }
 }
 
 void print(std::string_view text) {

@@ -10,6 +10,8 @@
 #include "image/platform.hpp"
 #include "image/source.hpp"
 #include "knowledge/knowledge.hpp"
+#include "recipe/recipe.hpp"
+#include "report/report.hpp"
 
 namespace CLI {
 class App;
@@ -29,6 +31,9 @@ SourceOptions source_options(const ImageOptions& options);
 
 /// The embedded tables, or those with `directory` laid over them where it is not empty.
 Knowledge load_knowledge(const std::string& directory);
+
+/// The runner of --target. Throws Error(usage).
+Runner target_of(const std::string& text);
 
 /// The date of --today, or today's. Throws Error(usage).
 Date date_or_today(const std::string& text);
@@ -54,6 +59,20 @@ class Progress {
 
 /// The whole text to stdout. Throws Error(file).
 void print(std::string_view text);
+
+/// --format and --output of the subcommands that judge.
+struct OutputOptions {
+  ReportFormat format = ReportFormat::text;
+  std::string output;    // a file; stdout where it is empty
+  bool verbose = false;  // text: also what passed
+};
+
+/// --format text|json|sarif|junit|github, --output FILE and -v.
+void add_output_options(CLI::App& command, OutputOptions& options);
+
+/// The report, whole, to stdout or, atomically, to the file of --output. Why a subject has no verdict goes to stderr too,
+/// where nobody reads the report on a terminal. Throws Error(file).
+void write_report(const Report& report, const OutputOptions& options);
 
 /// Text for people, on stderr. Never throws: where nobody can be told, the exit code still says it.
 void tell(std::string_view text);

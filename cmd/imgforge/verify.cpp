@@ -1,6 +1,5 @@
 // imgforge verify IMAGE...: built images, wherever they are: do they keep the contract?
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -26,12 +25,11 @@ struct VerifyOptions {
   ImageOptions image;
   std::string recipe;
   std::string target;
-  std::string format = "text";
+  OutputOptions output;
   std::string fail_on = "error";
   std::string today;
   std::string knowledge;
   bool strict = false;
-  bool verbose = false;
 };
 
 constexpr std::uint64_t recipe_limit = 1 << 20;
@@ -79,7 +77,7 @@ Subject verify_one(const std::string& name, const VerifyOptions& options, const 
     input.judged_as = judge_target(facts, input.recipe, target, given ? RecipeFrom::user : RecipeFrom::label);
     subject.judged_as = input.judged_as;
     subject.outcome = check(input, {*parse_level(options.fail_on)});
-    if (options.format == "json") {
+    if (options.output.format == ReportFormat::json) {
       auto values = std::make_shared<nlohmann::json>();
       auto evidence = std::make_shared<nlohmann::json>();
       facts_to_json(facts, *values, *evidence);
@@ -101,21 +99,12 @@ Subject verify_one(const std::string& name, const VerifyOptions& options, const 
 
 int verify(const VerifyOptions& options) {
   std::optional<Runner> target;
-  if (!options.target.empty()) {
-    target = parse_runner(options.target);
-    if (!target) throw Error(ErrorKind::usage, "--target " + options.target + " is no target", "one of dataflow, dataflow-flex, spark-serverless, portable");
-  }
+  if (!options.target.empty()) target = target_of(options.target);
   const Knowledge knowledge = load_knowledge(options.knowledge);
   const std::optional<Recipe> recipe = recipe_of_file(options.recipe);
   Report report{{}, date_or_today(options.today), knowledge.version()};
   for (const std::string& name : options.images) report.subjects.push_back(verify_one(name, options, recipe, target, knowledge, report.today));
-  print(options.format == "json" ? to_json(report) : to_text(report, {color_on_stdout(), options.verbose}));
-  // Also on stderr where a program takes the report, so that the reason of the exit code is seen.
-  const bool seen = options.format == "text" && ::isatty(STDOUT_FILENO) == 1;
-  for (const Subject& subject : report.subjects) {
-    if (!subject.error || seen) continue;
-    tell_error(subject.error->message, subject.error->hint);
-  }
+  write_report(report, options.output);
   return exit_code(report, options.strict);
 }
 
@@ -135,13 +124,12 @@ void add_verify(CLI::App& app, Action& action) {
   command->add_option("--recipe", options->recipe, "Hold the image against this recipe instead of the one in its label")->type_name("FILE");
   command->add_option("--target", options->target, "dataflow, dataflow-flex, spark-serverless or portable, where no recipe says it")->type_name("TARGET");
   add_image_options(*command, options->image);
-  command->add_option("--format", options->format, "text or json")->check(CLI::IsMember({"text", "json"}))->type_name("FORMAT")->capture_default_str();
+  add_output_options(*command, options->output);
   command->add_option("--fail-on", options->fail_on, "The level of a finding from which on the verdict is fail")
       ->check(CLI::IsMember({"error", "warning", "note"}))->type_name("LEVEL")->capture_default_str();
   command->add_flag("--strict", options->strict, "A verdict of undecided is exit code 1, too");
   command->add_option("--today", options->today, "The date that end-of-life tables are held against")->type_name("YYYY-MM-DD");
   command->add_option("--knowledge", options->knowledge, "Lay the tables of this folder over the built-in ones")->type_name("DIR");
-  command->add_flag("-v,--verbose", options->verbose, "List what passed, too");
   command->callback([options, &action] { action = [options] { return verify(*options); }; });
 }
 

@@ -13,6 +13,10 @@ std::string_view to_string(Verdict verdict) noexcept {
   return "undecided";
 }
 
+bool nothing_applied(const Outcome& outcome) noexcept {
+  return outcome.findings.empty() && outcome.undecided.empty() && outcome.passed.empty();
+}
+
 Outcome check(const Case& subject, const CheckOptions& options) {
   Outcome outcome;
   for (const Rule& rule : all_rules()) {
@@ -32,12 +36,16 @@ Outcome check(const Case& subject, const CheckOptions& options) {
   // Stable: rules are asked in the order of their ids.
   std::stable_sort(outcome.findings.begin(), outcome.findings.end(),
                    [](const Finding& one, const Finding& other) { return one.level > other.level; });
+  outcome.verdict = verdict_of(outcome, options);
+  return outcome;
+}
+
+Verdict verdict_of(const Outcome& outcome, const CheckOptions& options) {
   const bool failed = std::any_of(outcome.findings.begin(), outcome.findings.end(),
                                   [&](const Finding& finding) { return finding.level >= options.fail_on; });
   const bool open = std::any_of(outcome.undecided.begin(), outcome.undecided.end(),
                                 [](const Undecided& undecided) { return undecided.level == Level::error; });
-  outcome.verdict = failed ? Verdict::fail : open ? Verdict::undecided : Verdict::pass;
-  return outcome;
+  return failed ? Verdict::fail : open ? Verdict::undecided : Verdict::pass;
 }
 
 }  // namespace imgforge

@@ -5,9 +5,12 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/date.hpp"
@@ -33,9 +36,14 @@ struct SubjectError {
   std::string hint;
 };
 
-/// One image and all that is to be said of it.
+/// The texts that places of findings are in, by the name that the places call them, so that the line can be shown.
+using SourceTexts = std::map<std::string, std::shared_ptr<const std::string>, std::less<>>;
+
+/// One image, recipe or Dockerfile and all that is to be said of it.
 struct Subject {
+  SubjectKind kind = SubjectKind::image;
   std::string name;                         // as the user wrote it
+  SourceTexts texts;                        // of a recipe or a Dockerfile, and of files beside it
   std::string digest;                       // of the manifest, else of the config; empty where there was none
   std::string platform;
   std::optional<JudgedAs> judged_as;
@@ -64,5 +72,9 @@ struct TextStyle {
   bool verbose = false;  // also what passed
 };
 std::string to_text(const Report& report, const TextStyle& style);
+
+enum class ReportFormat { text, json, sarif, junit, github };
+std::string_view to_string(ReportFormat format) noexcept;
+std::optional<ReportFormat> parse_report_format(std::string_view text) noexcept;
 
 }  // namespace imgforge
