@@ -89,6 +89,23 @@ struct BaseImage : Row {
   std::optional<Version> cuda;        // where the row is about one tag
 };
 
+/// What images of a family hold beside their interpreter, and their config. Every row whose patterns match counts, later
+/// ones over earlier ones. Lists are words with blanks between. knowledge/base_contents.yaml
+struct BaseContent : Row {
+  std::string repository;  // RE2 patterns, each has to match the whole
+  std::string tag;
+  std::string programs;    // names that PATH finds
+  std::string lacks;       // names that it does not find
+  std::vector<std::pair<std::string, std::string>> env;  // "*": set, to what is not known here
+  bool env_open = false;   // more variables may be set than these rows tell
+  std::string entrypoint;  // words; "-": none
+  std::string cmd;
+  std::string user;
+  std::string workdir;
+  std::string folders;     // absolute paths that are there
+  std::vector<std::pair<std::string, std::string>> files;  // by absolute path: their text, "*" where it is a program or not text
+};
+
 /// A release of a Linux distribution. knowledge/linux_releases.yaml
 struct LinuxRelease : Row {
   std::string id;                       // "ubuntu22.04", "debian12", "alpine3"
@@ -242,6 +259,9 @@ class Knowledge {
 
   /// The first row that matches host/repository and tag, with python_group filled in from the tag.
   std::optional<BaseImage> base_image(std::string_view host_and_repository, std::string_view tag) const;
+
+  /// The rows about an image, in the order of the table.
+  std::vector<const BaseContent*> base_contents(std::string_view host_and_repository, std::string_view tag) const;
 
   /// The newest row of a framework at or below `version`.
   const FrameworkRelease* framework(std::string_view framework, const Version& version) const;

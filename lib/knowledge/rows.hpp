@@ -31,6 +31,8 @@ const TableSpec<PythonRelease>& spec_of();
 template <>
 const TableSpec<BaseImage>& spec_of();
 template <>
+const TableSpec<BaseContent>& spec_of();
+template <>
 const TableSpec<LinuxRelease>& spec_of();
 template <>
 const TableSpec<FrameworkRelease>& spec_of();

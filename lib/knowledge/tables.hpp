@@ -45,11 +45,11 @@ struct Knowledge::Tables {
   }
 
   using RowTypes = std::tuple<BeamRelease*, knowledge::BehaviourRow*, BeamImagePins*, TpuType*, PythonRelease*,
-                              BaseImage*, LinuxRelease*, FrameworkRelease*, Installer*>;
+                              BaseImage*, BaseContent*, LinuxRelease*, FrameworkRelease*, Installer*>;
 
   knowledge::Compiled compiled;
   mutable std::tuple<Slot<BeamRelease>, Slot<knowledge::BehaviourRow>, Slot<BeamImagePins>, Slot<TpuType>,
-                     Slot<PythonRelease>, Slot<BaseImage>, Slot<LinuxRelease>, Slot<FrameworkRelease>, Slot<Installer>>
+                     Slot<PythonRelease>, Slot<BaseImage>, Slot<BaseContent>, Slot<LinuxRelease>, Slot<FrameworkRelease>, Slot<Installer>>
       slots;
   bool custom = false;  // a folder was laid over
   Date newest_read;     // as_of of the tables that were set
