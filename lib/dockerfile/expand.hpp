@@ -19,7 +19,7 @@ using LookUp = std::function<Variable(std::string_view name)>;
 
 struct Expansion {
   std::optional<std::string> text;      // nothing where it depends on something unknown, or where `error` says why
-  std::string error;                    // "missing closing brace", ${V:?message}; as BuildKit words it
+  std::string error;                    // "syntax error: missing '}'", "V: message"; as BuildKit words it, without the word
   std::vector<std::string> undeclared;  // names that were asked for, unset and without a default ("-", ":-", "+", ":+")
   std::vector<std::string> unknown;     // names that made it unknown
 };
@@ -28,7 +28,10 @@ struct Expansion {
 /// ${V#p}, ${V##p}, ${V%p}, ${V%%p}, ${V/p/r}, ${V//p/r} replaced. Nothing is expanded in single quotes.
 Expansion expand(std::string_view word, char escape, const LookUp& look_up);
 
-/// The same without expansion: quotes removed alone.
+/// The content of a heredoc of COPY or ADD whose name is not quoted: variables replaced, quotes stay.
+Expansion expand_heredoc(std::string_view content, char escape, const LookUp& look_up);
+
+/// The same without expansion: quotes and escapes removed alone. The word itself where its quotes do not match.
 std::string unquote(std::string_view word, char escape);
 
 }  // namespace imgforge::dockerfile
