@@ -176,7 +176,7 @@ Answer pip_missing(const Case& subject) {
     }
   }
   const Interpreter& interpreter = *subject.facts.worker_interpreter();
-  if (interpreter.pip) return Answer::pass();
+  if (interpreter.pip || interpreter.has_pip) return Answer::pass();
   return Answer::finding(fmt::format("{}, which boot starts, has no pip: nothing can be installed at start, and boot fails", escape_for_display(interpreter.path)),
                          fmt::format("RUN {} -m ensurepip --upgrade  (on Debian and Ubuntu: apt-get install python3-pip)", shell_argument(interpreter.path)),
                          interpreter.evidence);

@@ -100,6 +100,7 @@ struct Interpreter {
   bool has_venv = false;               // the venv module
   bool has_ensurepip = false;          // ensurepip and a pip wheel for it (bundled, or Debian's /usr/share/python-wheels)
   std::optional<Version> pip;          // the pip distribution in its site-packages
+  bool has_pip = false;                // of a Dockerfile or a recipe: it has one, whose version is not known
   std::string home;                    // of a venv: pyvenv.cfg's home
   bool externally_managed = false;     // PEP 668
   std::vector<Evidence> evidence;
