@@ -14,6 +14,7 @@ namespace imgforge {
 using Action = std::function<int()>;
 
 void add_render(CLI::App& app, Action& action);
+void add_check(CLI::App& app, Action& action);
 void add_verify(CLI::App& app, Action& action);
 void add_inspect(CLI::App& app, Action& action);
 void add_explain(CLI::App& app, Action& action);

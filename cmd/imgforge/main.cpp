@@ -71,12 +71,14 @@ int run(int argc, char* argv[]) {
   app.footer(
       "Examples:\n"
       "  imgforge render recipes/dataflow-gpu-wheels.yaml -o Dockerfile\n"
+      "  imgforge check Dockerfile\n"
       "  imgforge verify europe-docker.pkg.dev/PROJECT/REPO/IMAGE:TAG\n"
       "  imgforge verify --format json oci:build/image\n"
       "  imgforge inspect docker-archive:image.tar\n\n"
       "Exit codes: 0 clean, 1 findings, 2 usage or recipe at fault, 3 an image could not be read.");
   Action action;
   add_render(app, action);
+  add_check(app, action);
   add_verify(app, action);
   add_inspect(app, action);
   add_explain(app, action);

@@ -41,7 +41,9 @@ Planner::Planner(const Recipe& recipe, const Knowledge& knowledge)
 
 PlanResult Planner::run() {
   target();
-  if (!has_errors(diagnostics_)) base_and_versions();
+  const std::optional<std::size_t> not_rendered =
+      has_errors(diagnostics_) ? std::optional(diagnostics_.size()) : std::nullopt;
+  base_and_versions();
   // Without these there is nothing to go on with.
   if (recipe_.base_image && recipe_.python_version && plan_.sdk_image) {
     python_source();
@@ -57,6 +59,8 @@ PlanResult Planner::run() {
     beam_requirements();
     environment();
   }
+  // What is not rendered at all is sketched, and its further faults would be about something that nobody gets.
+  if (not_rendered) diagnostics_.resize(*not_rendered);
   const auto by_place = [](const Diagnostic& a, const Diagnostic& b) {
     const auto key = [](const Diagnostic& item) {
       return std::pair(item.place.line == 0 ? SIZE_MAX : item.place.line, item.place.column);
@@ -65,7 +69,8 @@ PlanResult Planner::run() {
   };
   std::stable_sort(diagnostics_.begin(), diagnostics_.end(), by_place);
   PlanResult result;
-  if (!has_errors(diagnostics_)) result.plan = std::move(plan_);
+  if (!has_errors(diagnostics_)) result.plan = plan_;
+  result.sketch = std::move(plan_);
   result.diagnostics = std::move(diagnostics_);
   return result;
 }
@@ -101,7 +106,12 @@ void Planner::target() {
 }
 
 void Planner::base_and_versions() {
+  if (!recipe_.base_image && recipe_.target.runner == Runner::spark_serverless) {
+    recipe_.base_image = Reference::parse("docker.io/library/debian:12-slim");
+    derive("base.image", recipe_.base_image->to_full_string(), "what the service's own example starts from");
+  }
   if (recipe_.base_image) look_up_base();
+  if (recipe_.target.runner == Runner::spark_serverless) return;  // Spark's image has no Beam
   if (!recipe_.python_version && recipe_.target.launch.python) {
     recipe_.python_version = recipe_.target.launch.python;
     derive("python.version", python().to_string(), "target.launch.python: worker and launcher have to agree");

@@ -64,6 +64,7 @@ struct Plan {
 
 struct PlanResult {
   std::optional<Plan> plan;             // absent where any diagnostic is an error
+  Plan sketch;                          // the plan as far as it could be made, faults included: for judging, not for rendering
   std::vector<Diagnostic> diagnostics;  // errors and warnings, with the recipe's places
 };
 
