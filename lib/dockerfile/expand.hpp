@@ -28,8 +28,9 @@ struct Expansion {
 /// ${V#p}, ${V##p}, ${V%p}, ${V%%p}, ${V/p/r}, ${V//p/r} replaced. Nothing is expanded in single quotes.
 Expansion expand(std::string_view word, char escape, const LookUp& look_up);
 
-/// The content of a heredoc of COPY or ADD whose name is not quoted: variables replaced, quotes stay.
-Expansion expand_heredoc(std::string_view content, char escape, const LookUp& look_up);
+/// The content of a heredoc of COPY or ADD whose name is not quoted: variables replaced, quotes stay. Its escape is
+/// always the backslash, whatever the directive says.
+Expansion expand_heredoc(std::string_view content, const LookUp& look_up);
 
 /// The same without expansion: quotes and escapes removed alone. The word itself where its quotes do not match.
 std::string unquote(std::string_view word, char escape);
