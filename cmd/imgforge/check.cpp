@@ -1,6 +1,5 @@
 // imgforge check FILE...: recipes and hand-written Dockerfiles: what will break, where, and what to write instead.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
@@ -26,13 +25,13 @@ struct CheckCommand {
   std::string launch_python;
   std::string launch_beam;
   std::string accelerator;
-  std::string format = "text";
+  OutputOptions output;
+  std::vector<std::string> ignores;
   std::string fail_on = "error";
   std::string today;
   std::string knowledge;
   std::vector<std::string> overrides;
   bool strict = false;
-  bool verbose = false;
 };
 
 constexpr std::uint64_t file_limit = 4 << 20;
@@ -72,6 +71,7 @@ TextCheck options_of(const CheckCommand& command) {
       options.build.arguments[name] = inherited;
   }
   options.overrides = command.overrides;
+  options.ignores = command.ignores;
   options.fail_on = *parse_level(command.fail_on);
   options.today = date_or_today(command.today);
   return options;
@@ -82,7 +82,8 @@ std::vector<Subject> check_file(const std::string& file, const TextCheck& option
   const std::string name = standard_input ? "<stdin>" : file;
   std::vector<Subject> subjects;
   try {
-    const auto shared = std::make_shared<const std::string>(standard_input ? read_standard_input(file_limit) : read_file(file, file_limit));
+    const auto shared = std::make_shared<const std::string>(standard_input ? read_standard_input(file_limit)
+                                                                           : read_file(file, file_limit));
     const std::string& text = *shared;
     const std::filesystem::path folder =
         standard_input ? std::filesystem::path() : std::filesystem::path(file).parent_path();
@@ -119,11 +120,7 @@ int check_all(const CheckCommand& command) {
   for (const std::string& file : files_to_check(command.files)) {
     for (Subject& subject : check_file(file, options, knowledge)) report.subjects.push_back(std::move(subject));
   }
-  print(command.format == "json" ? to_json(report) : to_text(report, {color_on_stdout(), command.verbose}));
-  const bool seen = command.format == "text" && ::isatty(STDOUT_FILENO) == 1;
-  for (const Subject& subject : report.subjects) {
-    if (subject.error && !seen) tell_error(subject.name + ": " + subject.error->message, subject.error->hint);
-  }
+  write_report(report, command.output);
   return exit_code(report, command.strict);
 }
 
@@ -161,10 +158,11 @@ void add_check(CLI::App& app, Action& action) {
   command->add_option("--set", options->overrides, "Override a field of a recipe")
       ->type_name("PATH=VALUE")
       ->allow_extra_args(false);
-  command->add_option("--format", options->format, "text or json")
-      ->check(CLI::IsMember({"text", "json"}))
-      ->type_name("FORMAT")
-      ->capture_default_str();
+  add_output_options(*command, options->output);
+  command
+      ->add_option("--ignore", options->ignores, "Leave a rule out of the verdict; checks.ignore and comments can, too")
+      ->type_name("RULE[=REASON]")
+      ->allow_extra_args(false);
   command->add_option("--fail-on", options->fail_on, "The level of a finding from which on the verdict is fail")
       ->check(CLI::IsMember({"error", "warning", "note"}))
       ->type_name("LEVEL")
@@ -174,7 +172,6 @@ void add_check(CLI::App& app, Action& action) {
       ->type_name("YYYY-MM-DD");
   command->add_option("--knowledge", options->knowledge, "Lay the tables of this folder over the built-in ones")
       ->type_name("DIR");
-  command->add_flag("-v,--verbose", options->verbose, "List what passed, too");
   command->callback([options, &action] { action = [options] { return check_all(*options); }; });
 }
 

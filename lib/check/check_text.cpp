@@ -4,8 +4,10 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "check/ignores.hpp"
 #include "dockerfile/dockerfile.hpp"
 #include "facts/from_recipe.hpp"
+#include "recipe/matrix.hpp"
 #include "recipe/parse.hpp"
 
 namespace imgforge {
@@ -20,6 +22,20 @@ CheckedText judge(Case subject, SubjectKind kind, const TextCheck& options) {
   checked.judged_as = subject.judged_as;
   checked.outcome = check(subject, {options.fail_on});
   return checked;
+}
+
+Ignores ignores_of(const TextCheck& options) {
+  Ignores ignores;
+  for (const std::string& text : options.ignores) ignores.add_option(text);
+  return ignores;
+}
+
+/// Waives what `ignores` waive in all of `results`, which are of one text, and says what is to be said of them.
+void waive(std::vector<CheckedText>& results, Ignores ignores, const TextCheck& options) {
+  for (CheckedText& result : results) {
+    if (result.judged_as) ignores.apply(result.outcome, options.today, {options.fail_on});
+  }
+  if (!results.empty()) results.back().outcome.warnings = ignores.warnings(options.today);
 }
 
 /// A Dockerfile that does not parse is the finding dockerfile/syntax and nothing else.
@@ -41,6 +57,9 @@ std::vector<CheckedText> check_dockerfile(std::string_view text, const std::stri
   subject.launch = options.launch;
   std::vector<CheckedText> result;
   result.push_back(judge(std::move(subject), SubjectKind::dockerfile, options));
+  Ignores ignores = ignores_of(options);
+  if (parse.dockerfile) ignores.add(*parse.dockerfile);
+  waive(result, std::move(ignores), options);
   return result;
 }
 
@@ -70,8 +89,22 @@ std::vector<CheckedText> check_recipe_text(std::string_view text, const std::str
     results.push_back(not_parsed(std::move(parse.diagnostics)));
     return results;
   }
-  results.push_back(check_recipe(*parse.recipe, context, options, knowledge));
-  results.back().diagnostics = std::move(parse.diagnostics);
+  const Recipe& whole = *parse.recipe;
+  for (const std::vector<std::string>& cell : matrix_cells(whole)) {
+    if (cell.empty()) {
+      results.push_back(check_recipe(whole, context, options, knowledge));
+      continue;
+    }
+    RecipeParse of_cell = parse_matrix_cell(text, name, options.overrides, cell, whole);
+    results.push_back(of_cell.recipe ? check_recipe(*of_cell.recipe, context, options, knowledge)
+                                     : not_parsed(std::move(of_cell.diagnostics)));
+    results.back().cell = join(cell, ", ");
+  }
+  results.front().diagnostics.insert(results.front().diagnostics.begin(), parse.diagnostics.begin(),
+                                     parse.diagnostics.end());
+  Ignores ignores = ignores_of(options);
+  ignores.add(whole);
+  waive(results, std::move(ignores), options);
   return results;
 }
 

@@ -21,6 +21,7 @@ struct TextCheck {
   LaunchEnvironment launch;                // --launch-python, --launch-beam; they win over a recipe's
   BuildOptions build;                      // --stage, --build-arg
   std::vector<std::string> overrides;      // --set, of recipes
+  std::vector<std::string> ignores;           // --ignore
   Level fail_on = Level::error;
   Date today;
 };
@@ -40,7 +41,8 @@ struct CheckedText {
 SubjectKind kind_of_text(std::string_view text, std::string_view name);
 
 /// `name` is how places call the text, `context` the folder that its companion files are read from. One result, or one
-/// for each cell of a recipe's matrix. Never throws for what the text holds.
+/// for each cell of a recipe's matrix. Never throws for what the text holds; Error(usage)
+/// for an --ignore or a --stage that is none.
 std::vector<CheckedText> check_text(std::string_view text, const std::string& name, const ContextFile& context,
                                     const TextCheck& options, const Knowledge& knowledge);
 
