@@ -1,6 +1,7 @@
 #include "recipe/fields.hpp"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "base/text.hpp"
 
@@ -15,7 +16,11 @@ Texts one(const std::string& text) { return text.empty() ? Texts{} : Texts{text}
 template <typename Value>
 Texts spelled(const std::optional<Value>& value) {
   if (!value) return {};
-  if constexpr (requires { value->to_string(); })
+  if constexpr (std::is_same_v<Value, bool>)
+    return {*value ? "true" : "false"};
+  else if constexpr (std::is_same_v<Value, unsigned>)
+    return {std::to_string(*value)};
+  else if constexpr (requires { value->to_string(); })
     return {value->to_string()};
   else
     return {to_string(*value)};
@@ -98,6 +103,79 @@ std::vector<Field> make_fields() {
        .grammar = &version_grammar,
        .set = [](R r, T t) { r.target.launch.beam = Version::parse(t); },
        .get = [](C r) { return spelled(r.target.launch.beam); }},
+      {.path = "target.machine_type",
+       .doc = "The machine type of the workers, as n1-standard-4.",
+       .grammar = &resource_name_grammar,
+       .set = [](R r, T t) { r.target.machine_type = t; },
+       .get = [](C r) { return one(r.target.machine_type); }},
+      {.path = "target.region",
+       .doc = "The region that the job runs in, as europe-west4.",
+       .grammar = &resource_name_grammar,
+       .set = [](R r, T t) { r.target.region = t; },
+       .get = [](C r) { return one(r.target.region); }},
+      {.path = "target.zone",
+       .doc = "The zone of the workers; better left to the service.",
+       .grammar = &resource_name_grammar,
+       .set = [](R r, T t) { r.target.zone = t; },
+       .get = [](C r) { return one(r.target.zone); }},
+      {.path = "target.streaming",
+       .kind = boolean,
+       .doc = "Whether the job streams.",
+       .set = [](R r, T t) { r.target.streaming = t == "true"; },
+       .get = [](C r) { return spelled(r.target.streaming); }},
+      {.path = "target.disk_size_gb",
+       .kind = number,
+       .doc = "The boot disk of a worker, in GB.",
+       .most = 65536,
+       .set = [](R r, T t) { r.target.disk_size_gb = static_cast<unsigned>(*to_number(t)); },
+       .get = [](C r) { return spelled(r.target.disk_size_gb); }},
+      {.path = "target.num_workers",
+       .kind = number,
+       .doc = "Workers to start with.",
+       .most = 100000,
+       .set = [](R r, T t) { r.target.num_workers = static_cast<unsigned>(*to_number(t)); },
+       .get = [](C r) { return spelled(r.target.num_workers); }},
+      {.path = "target.harness_threads",
+       .kind = number,
+       .doc = "Threads of an SDK process (number_of_worker_harness_threads).",
+       .most = 100000,
+       .set = [](R r, T t) { r.target.harness_threads = static_cast<unsigned>(*to_number(t)); },
+       .get = [](C r) { return spelled(r.target.harness_threads); }},
+      {.path = "target.single_process",
+       .kind = boolean,
+       .doc = "One SDK process a worker, not one a core (no_use_multiple_sdk_containers).",
+       .set = [](R r, T t) { r.target.single_process = t == "true"; },
+       .get = [](C r) { return spelled(r.target.single_process); }},
+      {.path = "target.prime",
+       .kind = boolean,
+       .doc = "Dataflow Prime, where accelerators are asked for by resource hints.",
+       .set = [](R r, T t) { r.target.prime = t == "true"; },
+       .get = [](C r) { return spelled(r.target.prime); }},
+      {.path = "target.provisioning",
+       .doc = "How workers are provisioned.",
+       .grammar = &provisioning_grammar,
+       .set =
+           [](R r, T t) {
+             r.target.provisioning = chosen(t, {Provisioning::standard, Provisioning::flex_start});
+           },
+       .get = [](C r) { return spelled(r.target.provisioning); }},
+      {.path = "target.options",
+       .kind = option_map,
+       .doc = "Any other pipeline option, by its Python name; a text or a list.",
+       .grammar = &value_grammar,
+       .key_grammar = &option_name_grammar},
+      {.path = "target.runtime_version",
+       .doc = "The version of the Spark runtime, in quotes.",
+       .grammar = &runtime_version_grammar,
+       .set = [](R r, T t) { r.target.runtime_version = Version::parse(t); },
+       .get = [](C r) { return spelled(r.target.runtime_version); }},
+      {.path = "target.properties",
+       .kind = text_map,
+       .doc = "Spark properties.",
+       .grammar = &value_grammar,
+       .key_grammar = &property_name_grammar,
+       .add_pair = [](R r, T name, T t) { r.target.properties.emplace_back(name, t); },
+       .pairs = [](C r) -> const TextPairs& { return r.target.properties; }},
 
       {.path = "base", .kind = object, .doc = "The image to build on.", .derivable = true},
       {.path = "base.image",
@@ -205,6 +283,16 @@ std::vector<Field> make_fields() {
        .grammar = &sha256_grammar,
        .set = [](R r, T t) { gpu(r).cudnn.sha256 = t; },
        .get = [](C r) { return r.gpu ? one(r.gpu->cudnn.sha256) : Texts{}; }},
+      {.path = "accelerator.gpu.driver",
+       .doc = "The driver that is installed on the workers.",
+       .grammar = &driver_grammar,
+       .set = [](R r, T t) { gpu(r).driver = t; },
+       .get = [](C r) { return r.gpu ? one(r.gpu->driver) : Texts{}; }},
+      {.path = "accelerator.gpu.mps",
+       .kind = boolean,
+       .doc = "Whether the processes of a worker share the GPU by MPS.",
+       .set = [](R r, T t) { gpu(r).mps = t == "true"; },
+       .get = [](C r) { return r.gpu ? spelled(r.gpu->mps) : Texts{}; }},
       {.path = "accelerator.tpu", .kind = object, .doc = "A TPU slice.", .set = [](R r, T) { tpu(r); }},
       {.path = "accelerator.tpu.type",
        .doc = "As the platform calls it: tpu-v5-lite-podslice.",
@@ -299,19 +387,109 @@ std::vector<Field> make_fields() {
        .doc = "Environment variables of the image.",
        .grammar = &value_grammar,
        .key_grammar = &variable_name_grammar,
-       .pairs = &Recipe::env},
+       .add_pair = [](R r, T name, T t) { r.env.emplace_back(name, t); },
+       .pairs = [](C r) -> const TextPairs& { return r.env; }},
       {.path = "labels",
        .kind = text_map,
        .doc = "Labels of the image.",
        .grammar = &value_grammar,
        .key_grammar = &label_key_grammar,
-       .pairs = &Recipe::labels},
+       .add_pair = [](R r, T name, T t) { r.labels.emplace_back(name, t); },
+       .pairs = [](C r) -> const TextPairs& { return r.labels; }},
       {.path = "workdir",
        .doc = "The folder that the container starts in.",
        .grammar = &absolute_path_grammar,
        .nullable = true,
        .set = [](R r, T t) { r.workdir = t; },
        .get = [](C r) { return one(r.workdir); }},
+
+      {.path = "flex", .kind = object, .doc = "What a Flex Template's launcher starts."},
+      {.path = "flex.launcher_image",
+       .doc = "The launcher image that the template is built on.",
+       .grammar = &image_reference_grammar,
+       .set = [](R r, T t) { r.flex.launcher_image = Reference::parse(t); },
+       .get = [](C r) { return spelled(r.flex.launcher_image); }},
+      {.path = "flex.py_file",
+       .doc = "The pipeline's main file in the image (FLEX_TEMPLATE_PYTHON_PY_FILE).",
+       .grammar = &absolute_path_grammar,
+       .set = [](R r, T t) { r.flex.py_file = t; },
+       .get = [](C r) { return one(r.flex.py_file); }},
+      {.path = "flex.requirements_file",
+       .doc = "Its requirements file in the image (FLEX_TEMPLATE_PYTHON_REQUIREMENTS_FILE).",
+       .grammar = &absolute_path_grammar,
+       .set = [](R r, T t) { r.flex.requirements_file = t; },
+       .get = [](C r) { return one(r.flex.requirements_file); }},
+      {.path = "flex.setup_file",
+       .doc = "Its setup.py in the image (FLEX_TEMPLATE_PYTHON_SETUP_FILE).",
+       .grammar = &absolute_path_grammar,
+       .set = [](R r, T t) { r.flex.setup_file = t; },
+       .get = [](C r) { return one(r.flex.setup_file); }},
+
+      {.path = "matrix",
+       .kind = object,
+       .doc = "Variants of the recipe: every cell is a recipe of its own.",
+       .nullable = true,
+       .in_label = false},
+      {.path = "matrix.axes",
+       .kind = axes,
+       .doc = "Keys of the recipe by their paths, each with the values that it takes.",
+       .in_label = false},
+      {.path = "matrix.include",
+       .kind = cells,
+       .doc = "Values to add to the cells that they fit, or cells of their own.",
+       .in_label = false,
+       .cells = [](R r) -> std::vector<Matrix::Values>& { return r.matrix.include; }},
+      {.path = "matrix.exclude",
+       .kind = cells,
+       .doc = "Values whose cells are left out.",
+       .in_label = false,
+       .cells = [](R r) -> std::vector<Matrix::Values>& { return r.matrix.exclude; }},
+
+      {.path = "checks", .kind = object, .doc = "What is asked of recipe and image."},
+      {.path = "checks.ignore",
+       .kind = object_list,
+       .doc = "Rules whose findings are waived.",
+       .in_label = false,
+       .set = [](R r, T) { r.checks.ignore.emplace_back(); }},
+      {.path = "checks.ignore[].rule",
+       .doc = "The id of the rule.",
+       .grammar = &rule_grammar,
+       .required = true,
+       .in_label = false,
+       .set = [](R r, T t) { r.checks.ignore.back().rule = t; }},
+      {.path = "checks.ignore[].reason",
+       .doc = "Why; one without a reason is reported.",
+       .grammar = &value_grammar,
+       .in_label = false,
+       .set = [](R r, T t) { r.checks.ignore.back().reason = t; }},
+      {.path = "checks.ignore[].until",
+       .doc = "The last day on which it counts; left out: for ever.",
+       .grammar = &date_grammar,
+       .nullable = true,
+       .in_label = false,
+       .set = [](R r, T t) { r.checks.ignore.back().until = Date::parse(t); }},
+      {.path = "checks.max_size",
+       .doc = "How large the image may be, compressed, as 12GB.",
+       .grammar = &size_grammar,
+       .nullable = true,
+       .set = [](R r, T t) { r.checks.max_size = parse_size(t); },
+       .get = [](C r) { return r.checks.max_size ? Texts{spell_size(*r.checks.max_size)} : Texts{}; }},
+
+      {.path = "push", .kind = object, .doc = "Where the image goes.", .in_label = false},
+      {.path = "push.repository",
+       .doc = "The repository, without tag.",
+       .grammar = &repository_grammar,
+       .required = true,
+       .in_label = false,
+       .set = [](R r, T t) { r.push.repository = t; },
+       .get = [](C r) { return one(r.push.repository); }},
+      {.path = "push.tags",
+       .kind = text_list,
+       .doc = "Its tags; {{beam.version}} stands for the value of that key, {{digest12}} for the image's digest.",
+       .grammar = &tag_template_grammar,
+       .in_label = false,
+       .set = [](R r, T t) { r.push.tags.push_back(t); },
+       .get = [](C r) { return r.push.tags; }},
   };
 }
 
@@ -344,6 +522,18 @@ std::vector<const Field*> recipe_fields_of(std::string_view parent) {
     if (field.parent() == parent) result.push_back(&field);
   }
   return result;
+}
+
+RecipePath find_recipe_path(std::string_view path) {
+  if (path.find('[') == std::string_view::npos) {
+    if (const Field* field = find_recipe_field(path)) return {field, {}};
+  }
+  for (const Field& field : recipe_fields()) {
+    if (field.kind != Field::Kind::text_map && field.kind != Field::Kind::option_map) continue;
+    if (path.size() > field.path.size() + 1 && path.starts_with(field.path) && path[field.path.size()] == '.')
+      return {&field, path.substr(field.path.size() + 1)};
+  }
+  return {};
 }
 
 }  // namespace imgforge

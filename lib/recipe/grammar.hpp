@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -47,11 +48,32 @@ extern const Grammar context_path_grammar;  // relative to the build context, ne
 extern const Grammar absolute_path_grammar;
 extern const Grammar variable_name_grammar;  // POSIX "Name"
 extern const Grammar label_key_grammar;
+extern const Grammar resource_name_grammar;    // machine types, regions, zones
+extern const Grammar provisioning_grammar;
+extern const Grammar option_name_grammar;      // of a pipeline option
+extern const Grammar property_name_grammar;    // of a Spark property
+extern const Grammar runtime_version_grammar;  // "2.2"
+extern const Grammar driver_grammar;           // default, latest, none, 5xx, 570, 570.124.06
+extern const Grammar rule_grammar;             // "beam/boot-missing"
+extern const Grammar date_grammar;             // base/date.hpp
+extern const Grammar size_grammar;             // "12GB", "500 MiB"
+extern const Grammar repository_grammar;       // a reference with a host, without tag and digest
+extern const Grammar tag_template_grammar;     // of an image tag, with {{path}} in it
 extern const Grammar value_grammar;  // of a variable or label: text in one line
 
 /// What is wrong with `text` ("\"Curl\" is no Debian package name: ..."); nothing where it fits. What looks like a
 /// secret is not repeated.
 std::optional<std::string> check_text(const Grammar& grammar, std::string_view text);
+
+/// "12GB", "1.5 GiB", "500000": bytes; nothing where it is no size, or none that fits 64 bits. Units as Docker reads them,
+/// but decimal where they are written so.
+std::optional<std::uint64_t> parse_size(std::string_view text);
+
+/// The size in the largest unit that needs no fraction: "12GB", "1GiB", "17B".
+std::string spell_size(std::uint64_t bytes);
+
+/// The paths between {{ and }} of a tag template.
+std::vector<std::string_view> placeholders(std::string_view tag);
 
 /// For grammars with `is_version`: what YAML makes of an unquoted number, and the quoted form; nothing where `plain` is
 /// no number to YAML 1.2.

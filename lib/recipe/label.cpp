@@ -46,10 +46,21 @@ json& parent_of(json& root, const Field& field) {
 }
 
 void write(json& root, const Field& field, const Recipe& recipe) {
+  if (!field.in_label) return;
   const std::string key(field.key());
+  if (field.kind == Field::Kind::option_map) {
+    json options = json::object();
+    for (const auto& [name, value] : recipe.target.options) {
+      const auto secret = [&name = name](const std::string& text) { return looks_secret(name, text); };
+      if (std::any_of(value.texts.begin(), value.texts.end(), secret)) continue;
+      options[name] = value.list ? json(value.texts) : json(value.texts.front());
+    }
+    if (!options.empty()) parent_of(root, field)[key] = std::move(options);
+    return;
+  }
   if (field.kind == Field::Kind::text_map) {
     json pairs = json::object();
-    for (const auto& [name, value] : recipe.*field.pairs) {
+    for (const auto& [name, value] : field.pairs(recipe)) {
       if (!looks_secret(name, value)) pairs[name] = value;
     }
     if (!pairs.empty()) parent_of(root, field)[key] = std::move(pairs);

@@ -20,22 +20,6 @@ Diagnostic fault(std::string message, std::string hint = {}) {
   return diagnostic;
 }
 
-/// What a path of --set means: the field, and the name of a variable or label below it.
-struct Goal {
-  const Field* field = nullptr;
-  std::string_view name;
-};
-
-Goal find_goal(std::string_view path) {
-  if (const Field* field = find_recipe_field(path); field != nullptr && path.find("[]") == std::string_view::npos)
-    return {field, {}};
-  const std::size_t dot = path.find('.');
-  if (dot == std::string_view::npos) return {};
-  const Field* field = find_recipe_field(path.substr(0, dot));
-  if (field == nullptr || field->kind != Field::Kind::text_map) return {};
-  return {field, path.substr(dot + 1)};
-}
-
 void forget_places(YamlNode& node) {
   node.line = node.column = 0;
   for (YamlNode& item : node.items) forget_places(item);
@@ -137,7 +121,7 @@ void apply_overrides(YamlNode& root, const std::vector<std::string>& overrides, 
     }
     const std::string_view path = trim(std::string_view(text).substr(0, equals));
     const std::string_view value = std::string_view(text).substr(equals + 1);
-    const Goal goal = find_goal(path);
+    const RecipePath goal = find_recipe_path(path);
     if (goal.field == nullptr) {
       unknown_path(path, diagnostics);
       continue;
@@ -145,9 +129,12 @@ void apply_overrides(YamlNode& root, const std::vector<std::string>& overrides, 
     root.kind = YamlNode::Kind::map;
     const Field& field = *goal.field;
     if (!goal.name.empty()) {
+      std::optional<YamlNode> node = text_node(value);
+      if (field.kind == Field::Kind::option_map && value.starts_with('[')) node = yaml_value(path, value, diagnostics);
+      if (!node) continue;
       YamlEntry& entry = entry_of(map_at(root, field.path), goal.name);
       entry.line = entry.column = 0;
-      entry.value = text_node(value);
+      entry.value = std::move(*node);
       continue;
     }
     if (value == "null") {
@@ -155,7 +142,7 @@ void apply_overrides(YamlNode& root, const std::vector<std::string>& overrides, 
       continue;
     }
     std::optional<YamlNode> node;
-    if (field.kind == Field::Kind::text || field.kind == Field::Kind::number || value == "auto") {
+    if (is_leaf(field.kind) || value == "auto") {
       node = text_node(value);
     } else if (field.kind == Field::Kind::text_list && !value.starts_with('[')) {
       node.emplace();

@@ -159,8 +159,7 @@ bool RecipeReader::expect(const std::string& path, const YamlNode& node, YamlNod
 
 void RecipeReader::read_field(const std::string& path, const Field& field, const YamlEntry& entry) {
   const YamlNode& node = entry.value;
-  const bool leaf = field.kind == Field::Kind::text || field.kind == Field::Kind::number;
-  recipe_.places[path] = leaf ? place_of(node) : place_at(entry.line, entry.column);
+  recipe_.places[path] = is_leaf(field.kind) ? place_of(node) : place_at(entry.line, entry.column);
 
   if (field.nullable && node.is_null()) return;
   if (field.derivable && node.is_scalar() && node.text == "auto") return;
@@ -180,9 +179,13 @@ void RecipeReader::read_field(const std::string& path, const Field& field, const
       return;
     case Field::Kind::text: read_text(path, field, node); return;
     case Field::Kind::number: read_number(path, field, node); return;
+    case Field::Kind::boolean: read_boolean(path, field, node); return;
     case Field::Kind::text_list:
     case Field::Kind::object_list: read_list(path, field, node); return;
-    case Field::Kind::text_map: read_map(path, field, node); return;
+    case Field::Kind::text_map:
+    case Field::Kind::option_map: read_map(path, field, node); return;
+    case Field::Kind::axes: read_axes(path, node); return;
+    case Field::Kind::cells: read_cells(path, field, node); return;
   }
 }
 
@@ -206,12 +209,28 @@ void RecipeReader::read_text(const std::string& path, const Field& field, const 
 void RecipeReader::read_number(const std::string& path, const Field& field, const YamlNode& node) {
   if (!expect(path, node, YamlNode::Kind::scalar, "a number", {})) return;
   const std::optional<std::uint64_t> number = to_number(node.text);
-  if (!number || *number == 0 || *number > most_gpus) {
+  if (!number || *number == 0 || *number > field.most) {
     report(place_of(node),
-           fmt::format("{}: \"{}\" is no whole number from 1 to {}", path, shown(node.text), most_gpus));
+           fmt::format("{}: \"{}\" is no whole number from 1 to {}", path, shown(node.text), field.most));
     return;
   }
   field.set(recipe_, node.text);
+}
+
+void RecipeReader::read_boolean(const std::string& path, const Field& field, const YamlNode& node) {
+  if (!expect(path, node, YamlNode::Kind::scalar, "true or false", {})) return;
+  // As YAML 1.2 spells them (core schema, 10.3.2). In quotes, too: there is nothing else that could be meant.
+  const std::string word = lower(node.text);
+  const bool spelled = node.text == word || node.text == "True" || node.text == "False" || node.text == "TRUE" ||
+                       node.text == "FALSE";
+  if (spelled && (word == "true" || word == "false")) {
+    field.set(recipe_, word);
+    return;
+  }
+  std::string hint = "write true or false";
+  if (word == "yes" || word == "on" || word == "y" || word == "1") hint = "write true";
+  if (word == "no" || word == "off" || word == "n" || word == "0") hint = "write false";
+  report(place_of(node), fmt::format("{}: \"{}\" is neither true nor false", path, shown(node.text)), std::move(hint));
 }
 
 void RecipeReader::read_list(const std::string& path, const Field& field, const YamlNode& node) {
@@ -245,42 +264,40 @@ void RecipeReader::read_map(const std::string& path, const Field& field, const Y
       report(key_place, fmt::format("{} has no value", entry_path), "write \"\" for an empty one");
       continue;
     }
-    if (!expect(entry_path, entry.value, YamlNode::Kind::scalar, "text", {})) continue;
-    if (const std::optional<std::string> fault = check_text(*field.grammar, entry.value.text)) {
-      report(place_of(entry.value), fmt::format("{}: {}", entry_path, *fault), std::string(field.grammar->advice));
+    if (field.kind == Field::Kind::option_map) {
+      read_option(entry_path, field, entry);
       continue;
     }
+    if (!read_value(entry_path, field, entry.value)) continue;
     recipe_.places[below(path, entry.key)] = place_of(entry.value);
-    (recipe_.*field.pairs).emplace_back(entry.key, entry.value.text);
+    field.add_pair(recipe_, entry.key, entry.value.text);
   }
 }
 
-void RecipeReader::check_together() {
-  if (recipe_.gpu && recipe_.tpu) {
-    report(recipe_.place_of("accelerator.tpu"), "accelerator: gpu and tpu are both there, a worker has one kind",
-           "remove gpu or tpu");
+bool RecipeReader::read_value(const std::string& path, const Field& field, const YamlNode& node) {
+  if (!expect(path, node, YamlNode::Kind::scalar, "text", {})) return false;
+  const std::optional<std::string> fault = check_text(*field.grammar, node.text);
+  if (fault) report(place_of(node), fmt::format("{}: {}", path, *fault), std::string(field.grammar->advice));
+  return !fault;
+}
+
+void RecipeReader::read_option(const std::string& path, const Field& field, const YamlEntry& entry) {
+  OptionValue value;
+  value.list = entry.value.is_sequence();
+  if (!value.list) {
+    if (!expect(path, entry.value, YamlNode::Kind::scalar, "text or a list", {})) return;
+    if (!read_value(path, field, entry.value)) return;
+    value.texts.push_back(entry.value.text);
   }
-  if (!recipe_.gpu) return;
-  const CudaSpec& cuda = recipe_.gpu->cuda;
-  const CudnnSpec& cudnn = recipe_.gpu->cudnn;
-  const auto only_with = [&](bool there, bool fits, std::string_view parent, std::string_view key,
-                             std::string_view from) {
-    if (!there || fits) return;
-    const std::string path = fmt::format("accelerator.gpu.{}.{}", parent, key);
-    report(recipe_.place_of(path), fmt::format("{} is only read with from: {}", path, from),
-           fmt::format("write from: {}, or remove {}", from, key));
-  };
-  const bool runfile = cuda.from == CudaFrom::runfile;
-  only_with(!cuda.url.empty(), runfile, "cuda", "url", "runfile");
-  only_with(!cuda.sha256.empty(), runfile, "cuda", "sha256", "runfile");
-  const bool archive = cudnn.from == CudnnFrom::archive;
-  only_with(!cudnn.file.empty(), archive, "cudnn", "file", "archive");
-  only_with(!cudnn.url.empty(), archive, "cudnn", "url", "archive");
-  only_with(!cudnn.sha256.empty(), archive, "cudnn", "sha256", "archive");
-  if (!cudnn.file.empty() && !cudnn.url.empty()) {
-    report(recipe_.place_of("accelerator.gpu.cudnn.url"),
-           "accelerator.gpu.cudnn: file and url are both there, the archive is one of them", "remove file or url");
+  for (const YamlNode& item : entry.value.items) {
+    if (full()) return;
+    const std::string item_path = fmt::format("{}[{}]", path, value.texts.size());
+    if (!read_value(item_path, field, item)) return;
+    recipe_.places[item_path] = place_of(item);
+    value.texts.push_back(item.text);
   }
+  recipe_.places[path] = place_of(entry.value);
+  recipe_.target.options.emplace_back(entry.key, std::move(value));
 }
 
 }  // namespace imgforge

@@ -32,10 +32,28 @@ class RecipeReader {
   void read_number(const std::string& path, const Field& field, const YamlNode& node);
   void read_list(const std::string& path, const Field& field, const YamlNode& node);
   void read_map(const std::string& path, const Field& field, const YamlNode& node);
+  void read_boolean(const std::string& path, const Field& field, const YamlNode& node);
+  void read_option(const std::string& path, const Field& field, const YamlEntry& entry);
+  bool read_value(const std::string& path, const Field& field, const YamlNode& node);
+
+  // reader_matrix.cpp
+  void read_axes(const std::string& path, const YamlNode& node);
+  void read_cells(const std::string& path, const Field& field, const YamlNode& node);
+  /// One value of a path, checked as if it stood there; nothing where that has faults.
+  std::optional<std::string> matrix_value(const std::string& path, const YamlEntry& key, const YamlNode& value);
+  /// Whether the key is a path that a matrix may vary.
+  bool matrix_path(const std::string& path, const YamlEntry& entry);
+  void check_matrix();
+
   /// The known key that was meant, where one is near.
   std::optional<std::string> unknown_key(const std::string& path, std::string_view field_path, const YamlEntry& entry);
   void missing(const Field& field, const std::string& path, const Place& place);
+
+  // reader_together.cpp
   void check_together();
+  void check_push_tags();
+  void check_runner_keys();
+  void check_gpu_sources();
 
   bool expect(const std::string& path, const YamlNode& node, YamlNode::Kind kind, std::string_view wanted,
               std::string hint);

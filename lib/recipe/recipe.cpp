@@ -54,6 +54,10 @@ std::string to_string(CudnnFrom from) {
   return {};
 }
 
+std::string to_string(Provisioning provisioning) {
+  return provisioning == Provisioning::standard ? "standard" : "flex-start";
+}
+
 std::optional<Runner> parse_runner(std::string_view text) {
   if (text == "generic") return Runner::portable;
   for (const Runner runner : {Runner::dataflow, Runner::dataflow_flex, Runner::spark_serverless, Runner::portable}) {

@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "recipe/fields.hpp"
+#include "recipe/matrix.hpp"
 #include "recipe/parse.hpp"
 
 namespace imgforge {
@@ -22,13 +23,33 @@ json text_schema(const Grammar& grammar) {
 
 json object_schema(std::string_view path);
 
+/// A map of recipe paths; what they may hold is said by the keys themselves.
+json paths_schema(json value) {
+  return {{"type", "object"},
+          {"propertyNames", {{"pattern", "^[A-Za-z_]+(\\.[A-Za-z0-9_.:-]+)?$"}}},
+          {"additionalProperties", std::move(value)},
+          {"minProperties", 1}};
+}
+
 json field_schema(const Field& field) {
   switch (field.kind) {
     case Field::Kind::object: return object_schema(field.path);
     case Field::Kind::text: return text_schema(*field.grammar);
-    case Field::Kind::number: return {{"type", "integer"}, {"minimum", 1}, {"maximum", most_gpus}};
+    case Field::Kind::number: return {{"type", "integer"}, {"minimum", 1}, {"maximum", field.most}};
+    case Field::Kind::boolean: return {{"type", "boolean"}};
     case Field::Kind::text_list: return {{"type", "array"}, {"items", text_schema(*field.grammar)}};
     case Field::Kind::object_list: return {{"type", "array"}, {"items", object_schema(std::string(field.path) + "[]")}};
+    case Field::Kind::axes:
+      return paths_schema({{"type", "array"}, {"minItems", 1}, {"maxItems", most_matrix_cells}, {"uniqueItems", true}});
+    case Field::Kind::cells: return {{"type", "array"}, {"items", paths_schema(true)}};
+    case Field::Kind::option_map: {
+      json value = text_schema(*field.grammar);
+      value["type"] = {"string", "number", "boolean"};
+      const json list = {{"type", "array"}, {"items", value}};
+      return {{"type", "object"},
+              {"propertyNames", text_schema(*field.key_grammar)},
+              {"additionalProperties", {{"anyOf", {std::move(value), list}}}}};
+    }
     case Field::Kind::text_map: {
       // Numbers and booleans are taken as the text that was written.
       json value = text_schema(*field.grammar);
