@@ -16,7 +16,7 @@ namespace {
 
 CheckedText judge(Case subject, SubjectKind kind, const TextCheck& options) {
   subject.kind = kind;
-  subject.judged_as = judge_target(subject.facts, subject.recipe, options.target);
+  subject.judged_as = judge_target(subject.facts, subject.recipe, options.target, RecipeFrom::user, kind, options.accelerator);
   CheckedText checked;
   checked.kind = kind;
   checked.judged_as = subject.judged_as;

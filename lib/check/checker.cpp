@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "facts/build.hpp"
+
 namespace imgforge {
 
 std::string_view to_string(Verdict verdict) noexcept {
@@ -17,10 +19,30 @@ bool nothing_applied(const Outcome& outcome) noexcept {
   return outcome.findings.empty() && outcome.undecided.empty() && outcome.passed.empty();
 }
 
+namespace {
+
+/// Which rules concern a subject at all, by their group. RULES: "Target and role", "GPU target", "TPU target", "One fault,
+/// one finding".
+bool concerns(const Rule& rule, const Case& subject) {
+  if ((rule.inputs & static_cast<unsigned>(subject.kind)) == 0) return false;
+  const Build* build = subject.facts.build.get();
+  if (build != nullptr && has_errors(build->syntax)) {
+    return rule.id == "dockerfile/syntax" || rule.id == "dockerfile/env-inline-comment";
+  }
+  const JudgedAs& judged = subject.judged_as;
+  if (judged.without_sign) return rule.id.starts_with("dockerfile/") || rule.id.starts_with("python/");
+  // A row of the known broken combinations names its own condition.
+  if (rule.id.starts_with("cuda/") && rule.id != "cuda/known-broken") return judged.accelerator == Accelerator::gpu;
+  if (rule.id.starts_with("tpu/")) return judged.accelerator == Accelerator::tpu;
+  return true;
+}
+
+}  // namespace
+
 Outcome check(const Case& subject, const CheckOptions& options) {
   Outcome outcome;
   for (const Rule& rule : all_rules()) {
-    if ((rule.inputs & static_cast<unsigned>(subject.kind)) == 0) continue;
+    if (!concerns(rule, subject)) continue;
     const Answer answer = rule.judge(subject);
     const std::string id(rule.id);
     if (answer.is_finding()) {

@@ -40,15 +40,6 @@ Answer Answer::findings(std::vector<Found> found) {
   return answer;
 }
 
-std::string_view to_string(SubjectKind kind) noexcept {
-  switch (kind) {
-    case SubjectKind::recipe: return "recipe";
-    case SubjectKind::dockerfile: return "dockerfile";
-    case SubjectKind::image: return "image";
-  }
-  return "image";
-}
-
 const std::vector<Rule>& all_rules() {
   static const std::vector<Rule> rules = [] {
     std::vector<Rule> all;

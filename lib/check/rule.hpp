@@ -75,10 +75,6 @@ class Answer {
   std::vector<Found> found_;
 };
 
-/// What is judged. RULES: "Input".
-enum class SubjectKind : unsigned { recipe = 1, dockerfile = 2, image = 4 };
-std::string_view to_string(SubjectKind kind) noexcept;
-
 /// Everything a rule may look at.
 struct Case {
   const Facts& facts;

@@ -76,7 +76,7 @@ bool is_sdk_image(const ImageUse& use) {
   const std::string repository = repository_of(use);
   return (repository.starts_with("docker.io/apache/beam") ||
           repository.starts_with("gcr.io/cloud-dataflow/v1beta3/beam")) &&
-         repository.find("_sdk") != std::string::npos;
+         repository.find("sdk") != std::string::npos;
 }
 
 bool is_launcher_image(const ImageUse& use) {
