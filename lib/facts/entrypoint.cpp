@@ -62,7 +62,7 @@ struct Trail {
 
 class Follower {
  public:
-  explicit Follower(RootView& root) : root_(root) {}
+  explicit Follower(StartFiles& files) : files_(files) {}
 
   Trail follow(CommandLine line, ShellContext context, bool by_shell, std::size_t depth) {
     std::vector<std::string> chain;
@@ -90,20 +90,31 @@ class Follower {
       // The program's file.
       std::optional<Command> command;
       std::string at;
+      std::string not_told;
+      const auto take = [&](StartFiles::Found found) {
+        command = std::move(found.command);
+        not_told = std::move(found.unknown);
+      };
       if (name.find('/') != std::string::npos) {
         if (!name.starts_with('/') && !context.folder) return with_chain(Trail::lost(unknown_folder(name)));
         at = absolute_path(name, context.folder.value_or("/"));
-        command = command_at(root_, at);
+        take(files_.at(at));
       } else {
         auto path = context.variable("PATH");
         if (!path)
           return with_chain(
               Trail::lost(fmt::format("the PATH by which {} is found is not known", escape_for_display(name))));
         if (path->empty()) path = default_path;
-        command = find_command(root_, name, *path, context.folder.value_or("/"));
+        take(files_.find(name, *path, context.folder.value_or("/")));
         if (command) at = command->found_at;
       }
-      if (reaches_boot(at, command)) return with_chain(ended(Program::boot, line, command ? command->canonical : at));
+      // Where a shell or a wrapper lies does not matter for what it runs.
+      const std::string program(base_name(name));
+      if (!command && !not_told.empty() && at != boot_path && !is_launcher(at)) {
+        if (!is_wrapper(program) && !is_shell(program)) return with_chain(Trail::lost(not_told));
+        command = Command{at.empty() ? name : at, at.empty() ? name : at, false, true};
+      }
+      if (files_.reaches_boot(at, command)) return with_chain(ended(Program::boot, line, command ? command->canonical : at));
       if (is_launcher(at) || (command && is_launcher(command->canonical))) {
         return with_chain(ended(command && command->dangles ? Program::missing : Program::launcher, line,
                                 command ? command->canonical : at));
@@ -114,7 +125,6 @@ class Follower {
       if (!command->executable) return with_chain(Trail::at(Program::other, name, "is not executable"));
 
       // What it does with the rest of the line.
-      const std::string program(base_name(name));
       if (const auto rest = unwrap(program, line, context)) {
         if (rest->empty()) return with_chain(Trail::at(Program::other, name, "is given no program to run"));
         line = *rest;
@@ -129,24 +139,6 @@ class Follower {
  private:
   static std::string unknown_folder(const std::string& name) {
     return fmt::format("the folder from which {} is run is not known", escape_for_display(name));
-  }
-
-  /// Whether a path is /opt/apache/beam/boot or leads there through a link, even where nothing is there: that it is
-  /// missing is another fault.
-  bool reaches_boot(const std::string& at, const std::optional<Command>& command) {
-    if (at == boot_path) return true;
-    if (!command) return false;
-    if (!boot_) {
-      const Lookup found = root_.lookup(boot_path);
-      boot_ = found ? found.node->path : std::string();
-    }
-    if (!boot_->empty() && command->canonical == *boot_) return true;
-    const Lookup found = root_.lookup(at);
-    if (std::find(found.links.begin(), found.links.end(), boot_path) != found.links.end()) return true;
-    if (found || found.links.empty()) return false;
-    const Lookup last = root_.lookup_link(found.links.back());
-    return last &&
-           absolute_path(last.node->link, found.links.back().substr(0, found.links.back().rfind('/'))) == boot_path;
   }
 
   static Trail ended(Program program, const CommandLine& line, const std::string& canonical) {
@@ -210,13 +202,16 @@ class Follower {
     }
     if (!word.text.starts_with('/') && !context.folder) return Trail::lost(unknown_folder(word.text));
     const std::string at = absolute_path(word.text, context.folder.value_or("/"));
-    auto command = command_at(root_, at);
-    if (!command && word.text.find('/') == std::string::npos) {
+    StartFiles::Found found = files_.at(at);
+    if (!found.command && word.text.find('/') == std::string::npos) {
       // A script that is not in the current folder is looked for on PATH.
       if (const auto path = context.variable("PATH")) {
-        command = find_command(root_, word.text, path->empty() ? default_path : *path, context.folder.value_or("/"));
+        StartFiles::Found other = files_.find(word.text, path->empty() ? default_path : *path, context.folder.value_or("/"));
+        if (other.command || found.unknown.empty()) found = std::move(other);
       }
     }
+    const std::optional<Command>& command = found.command;
+    if (!command && !found.unknown.empty()) return Trail::lost(found.unknown);
     if (!command || command->dangles) return Trail::at(Program::missing, word.text, "is not in the image");
     Trail trail = script_file(*command, from(line, i), context, depth);
     trail.chain.insert(trail.chain.begin(), command->canonical);
@@ -226,14 +221,11 @@ class Follower {
   /// A program that is none of the known ones.
   Trail file(const Command& command, const CommandLine& line, const ShellContext& context, bool by_shell,
              std::size_t depth) {
-    const Lookup found = root_.lookup(command.canonical);
-    if (!found) return Trail::at(Program::missing, line.front().text);
-    const std::string start = found.node->elf_machine != 0 ? std::string(
-                                                                 "\x7f"
-                                                                 "ELF")
-                                                           : root_.read_prefix(*found.node, 260).value_or("");
-    if (start.starts_with("\x7f"
-                          "ELF")) {
+    const StartFiles::Content content = files_.start_of(command.canonical);
+    if (content.kind == StartFiles::Content::Kind::none) return Trail::at(Program::missing, line.front().text);
+    if (content.kind == StartFiles::Content::Kind::unknown) return Trail::lost(content.why);
+    const std::string& start = content.text;
+    if (content.kind == StartFiles::Content::Kind::program) {
       if (names_boot(line)) {
         return Trail::lost(fmt::format("whether {} runs the boot that it is given cannot be told",
                                        escape_for_display(line.front().text)));
@@ -248,8 +240,9 @@ class Follower {
     // #!/usr/bin/env bash and #!/bin/sh are followed here; another interpreter's script is not.
     std::vector<std::string> interpreter = *shebang;
     if (interpreter.front().empty()) return Trail::at(Program::other, line.front().text, "has an empty #! line");
-    const auto program = command_at(root_, absolute_path(interpreter.front(), context.folder.value_or("/")));
-    if (!program || program->dangles) {
+    const StartFiles::Found runs = files_.at(absolute_path(interpreter.front(), context.folder.value_or("/")));
+    const std::optional<Command>& program = runs.command;
+    if (runs.unknown.empty() && (!program || program->dangles)) {
       return Trail::at(
           Program::missing, interpreter.front(),
           fmt::format("is the interpreter of {} and not in the image", escape_for_display(command.canonical)));
@@ -262,8 +255,11 @@ class Follower {
         ++i;
       name = i < interpreter.size() ? std::string(base_name(interpreter[i])) : "";
       const auto path = context.variable("PATH");
-      if (path && !name.empty() && interpreter[i].find('/') == std::string::npos &&
-          !find_command(root_, name, path->empty() ? default_path : *path, context.folder.value_or("/"))) {
+      const auto found_on_path = [&] {
+        const StartFiles::Found found = files_.find(name, path->empty() ? default_path : *path, context.folder.value_or("/"));
+        return found.command.has_value() || !found.unknown.empty();
+      };
+      if (path && !name.empty() && interpreter[i].find('/') == std::string::npos && !found_on_path()) {
         return Trail::at(
             Program::missing, name,
             fmt::format("is the interpreter of {} and not in the image", escape_for_display(command.canonical)));
@@ -279,16 +275,13 @@ class Follower {
 
   /// A shell script in the image; `line` starts with its name.
   Trail script_file(const Command& command, const CommandLine& line, const ShellContext& context, std::size_t depth) {
-    const Lookup found = root_.lookup(command.canonical);
-    if (!found || found.node->type != EntryType::file)
-      return Trail::at(Program::other, line.front().text, "is no file");
-    const auto text = root_.read(*found.node, max_script);
-    if (!text)
-      return Trail::lost(fmt::format("{} is too large to be read as a script", escape_for_display(command.canonical)));
+    const StartFiles::Content content = files_.all_of(command.canonical);
+    if (content.kind == StartFiles::Content::Kind::none) return Trail::at(Program::other, line.front().text, "is no file");
+    if (content.kind == StartFiles::Content::Kind::unknown) return Trail::lost(content.why);
     if (!open_.insert(command.canonical).second) {
       return Trail::at(Program::other, line.front().text, "runs itself in a circle");
     }
-    Trail trail = script(*text, line.front().text, from(line, 1), context, depth + 1);
+    Trail trail = script(content.text, line.front().text, from(line, 1), context, depth + 1);
     open_.erase(command.canonical);
     if (trail.last.empty()) trail.last = line.front().text;
     return trail;
@@ -354,38 +347,85 @@ class Follower {
     });
   }
 
-  RootView& root_;
-  std::optional<std::string> boot_;  // canonical path of boot; empty where there is none
+  StartFiles& files_;
   std::set<std::string> open_;       // scripts that are being read
   int followed_ = 0;
 };
 
+/// Those of an image.
+class RootFiles final : public StartFiles {
+ public:
+  explicit RootFiles(RootView& root) : root_(root) {}
+
+  Found at(const std::string& path) override { return {command_at(root_, path), {}}; }
+  Found find(std::string_view name, std::string_view path, std::string_view folder) override {
+    return {find_command(root_, name, path, folder), {}};
+  }
+
+  bool reaches_boot(const std::string& at, const std::optional<Command>& command) override {
+    if (at == boot_path) return true;
+    if (!command) return false;
+    if (!boot_) {
+      const Lookup found = root_.lookup(boot_path);
+      boot_ = found ? found.node->path : std::string();
+    }
+    if (!boot_->empty() && command->canonical == *boot_) return true;
+    const Lookup found = root_.lookup(at);
+    if (std::find(found.links.begin(), found.links.end(), boot_path) != found.links.end()) return true;
+    if (found || found.links.empty()) return false;
+    const Lookup last = root_.lookup_link(found.links.back());
+    return last &&
+           absolute_path(last.node->link, found.links.back().substr(0, found.links.back().rfind('/'))) == boot_path;
+  }
+
+  Content start_of(const std::string& canonical) override {
+    const Lookup found = root_.lookup(canonical);
+    if (!found) return {};
+    if (found.node->elf_machine != 0) return {Content::Kind::program, {}, {}};
+    std::string start = root_.read_prefix(*found.node, 260).value_or("");
+    if (start.starts_with("\x7f"
+                          "ELF"))
+      return {Content::Kind::program, {}, {}};
+    return {Content::Kind::text, std::move(start), {}};
+  }
+
+  Content all_of(const std::string& canonical) override {
+    const Lookup found = root_.lookup(canonical);
+    if (!found || found.node->type != EntryType::file) return {};
+    auto text = root_.read(*found.node, max_script);
+    if (!text)
+      return {Content::Kind::unknown, {}, fmt::format("{} is too large to be read as a script", escape_for_display(canonical))};
+    return {Content::Kind::text, std::move(*text), {}};
+  }
+
+  std::optional<Evidence> evidence(const std::string& path) override {
+    const Lookup found = root_.lookup(path);
+    if (!found) return std::nullopt;
+    return Evidence::in_layer(root_.layer_name(found.node->layer), found.node->path);
+  }
+
+ private:
+  RootView& root_;
+  std::optional<std::string> boot_;  // canonical path of boot; empty where there is none
+};
+
 }  // namespace
 
-Fact<Entrypoint> follow_entrypoint(const ImageConfig& config, RootView& root) {
+Fact<Entrypoint> follow_entrypoint(const StartCommand& start, StartFiles& files) {
   Entrypoint entrypoint;
-  entrypoint.entrypoint = config.entrypoint;
-  entrypoint.cmd = config.cmd;
-  std::vector<Evidence> evidence = {Evidence::in_config("Entrypoint")};
-
-  ShellContext context;
-  std::size_t size = 0;
-  for (const auto& [name, value] : config.env) {
-    size += name.size() + value.size();
-    if (size <= max_environment) context.variables[name] = CommandLine{CommandWord::of(value)};
-  }
-  context.variables_lost = size > max_environment;
-  context.folder = absolute_path(config.workdir, "/");
+  entrypoint.entrypoint = start.entrypoint;
+  entrypoint.cmd = start.cmd;
+  std::vector<Evidence> evidence = {start.entrypoint_evidence};
 
   const auto follow = [&](const std::vector<std::string>& words, bool arguments) {
     CommandLine line;
     for (const std::string& word : words) line.push_back(CommandWord::of(word));
     if (arguments) line.push_back(CommandWord::all_arguments());
-    return Follower(root).follow(std::move(line), context, false, 0);
+    return Follower(files).follow(std::move(line), start.context, false, 0);
   };
 
-  if (!config.entrypoint.empty()) {
-    Trail trail = follow(config.entrypoint, true);
+  if (!start.entrypoint.empty()) {
+    Trail trail = follow(start.entrypoint, true);
     if (trail.unknown) return Fact<Entrypoint>::unknown(*trail.unknown);
     entrypoint.chain = std::move(trail.chain);
     entrypoint.ends_in = trail.ends_in;
@@ -393,17 +433,33 @@ Fact<Entrypoint> follow_entrypoint(const ImageConfig& config, RootView& root) {
     entrypoint.last = std::move(trail.last);
     entrypoint.why = std::move(trail.why);
     for (const std::string& path : entrypoint.chain) {
-      const Lookup found = root.lookup(path);
-      if (found) evidence.push_back(Evidence::in_layer(root.layer_name(found.node->layer), found.node->path));
+      if (auto seen = files.evidence(path)) evidence.push_back(std::move(*seen));
     }
   }
-  if (entrypoint.ends_in != Program::boot && !config.cmd.empty()) {
+  if (entrypoint.ends_in != Program::boot && !start.cmd.empty()) {
     // The runtime's arguments take Cmd's place, so a boot that is only there never runs.
-    const Trail trail = follow(config.cmd, false);
+    const Trail trail = follow(start.cmd, false);
     entrypoint.boot_in_cmd_only = trail.ends_in == Program::boot;
-    if (entrypoint.boot_in_cmd_only || config.entrypoint.empty()) evidence.push_back(Evidence::in_config("Cmd"));
+    if (entrypoint.boot_in_cmd_only || start.entrypoint.empty()) evidence.push_back(start.cmd_evidence);
   }
   return Fact<Entrypoint>::known(std::move(entrypoint), std::move(evidence));
+}
+
+Fact<Entrypoint> follow_entrypoint(const ImageConfig& config, RootView& root) {
+  StartCommand start;
+  start.entrypoint = config.entrypoint;
+  start.cmd = config.cmd;
+  start.entrypoint_evidence = Evidence::in_config("Entrypoint");
+  start.cmd_evidence = Evidence::in_config("Cmd");
+  std::size_t size = 0;
+  for (const auto& [name, value] : config.env) {
+    size += name.size() + value.size();
+    if (size <= max_environment) start.context.variables[name] = CommandLine{CommandWord::of(value)};
+  }
+  start.context.variables_lost = size > max_environment;
+  start.context.folder = absolute_path(config.workdir, "/");
+  RootFiles files(root);
+  return follow_entrypoint(start, files);
 }
 
 }  // namespace imgforge
