@@ -89,21 +89,22 @@ struct BaseImage : Row {
   std::optional<Version> cuda;        // where the row is about one tag
 };
 
-/// What images of a family hold beside their interpreter, and their config. Every row whose patterns match counts, later
-/// ones over earlier ones. Lists are words with blanks between. knowledge/base_contents.yaml
+/// What images of a family hold beside their interpreter, and their config. Every row whose patterns match counts,
+/// later ones over earlier ones. Lists are words with blanks between. knowledge/base_contents.yaml
 struct BaseContent : Row {
   std::string repository;  // RE2 patterns, each has to match the whole
   std::string tag;
-  std::string programs;    // names that PATH finds
-  std::string lacks;       // names that it does not find
+  std::string programs;                                  // names that PATH finds
+  std::string lacks;                                     // names that it does not find
   std::vector<std::pair<std::string, std::string>> env;  // "*": set, to what is not known here
-  bool env_open = false;   // more variables may be set than these rows tell
-  std::string entrypoint;  // words; "-": none
+  bool env_open = false;                                 // more variables may be set than these rows tell
+  std::string entrypoint;                                // words; "-": none
   std::string cmd;
   std::string user;
   std::string workdir;
-  std::string folders;     // absolute paths that are there
-  std::vector<std::pair<std::string, std::string>> files;  // by absolute path: their text, "*" where it is a program or not text
+  std::string folders;  // absolute paths that are there
+  std::vector<std::pair<std::string, std::string>>
+      files;  // by absolute path: their text, "*" where it is a program or not text
 };
 
 /// A release of a Linux distribution. knowledge/linux_releases.yaml
@@ -137,73 +138,76 @@ struct Installer : Row {
 /// What a framework's release was built for and runs on. knowledge/framework_builds.yaml (what PyPI's metadata tells is
 /// written there by scripts/refresh-knowledge)
 struct FrameworkBuild : Row {
-  std::string framework;                      // "tensorflow", "torch", "jax"
+  std::string framework;  // "tensorflow", "torch", "jax"
   Version version;
   std::optional<Date> released;
-  std::string requires_python;                // specifier set of PyPI
-  std::vector<PythonMinor> wheels;            // minors with a wheel for linux x86_64 (of jax: of the jaxlib it goes with)
+  std::string requires_python;      // specifier set of PyPI
+  std::vector<PythonMinor> wheels;  // minors with a wheel for linux x86_64 (of jax: of the jaxlib it goes with)
   std::vector<PythonMinor> wheels_arm64;
-  std::optional<Version> glibc;               // that the x86_64 wheels need: of the manylinux tag
+  std::optional<Version> glibc;  // that the x86_64 wheels need: of the manylinux tag
   /// One CUDA that the release exists for.
   struct Cuda {
-    Version cuda;                             // "12.2"
-    std::optional<Version> cudnn;             // that it was compiled against
-    std::string local;                        // "cu121" of PyTorch's index; empty of PyPI's own wheel
-    bool on_pypi = false;                     // the plain wheel of PyPI is this build
-    bool brings = false;                      // CUDA and cuDNN come as wheels with it, unasked (torch)
+    Version cuda;                  // "12.2"
+    std::optional<Version> cudnn;  // that it was compiled against
+    std::string local;             // "cu121" of PyTorch's index; empty of PyPI's own wheel
+    bool on_pypi = false;          // the plain wheel of PyPI is this build
+    bool brings = false;           // CUDA and cuDNN come as wheels with it, unasked (torch)
     bool unverified = false;
   };
-  std::vector<Cuda> cuda;                     // tested ones, PyPI's first; empty: not known, or no GPU build
-  std::string cuda_extra;                     // extra that brings CUDA as wheels: "and-cuda", "cuda12"; empty: none
-  std::map<std::string, std::string, std::less<>> cuda_pins;  // of that extra (or of torch itself): package → specifiers
+  std::vector<Cuda> cuda;  // tested ones, PyPI's first; empty: not known, or no GPU build
+  std::string cuda_extra;  // extra that brings CUDA as wheels: "and-cuda", "cuda12"; empty: none
+  std::map<std::string, std::string, std::less<>>
+      cuda_pins;  // of that extra (or of torch itself): package → specifiers
   std::map<std::string, std::string, std::less<>> requires_dist;  // numpy, protobuf, jaxlib, ... → specifiers
-  std::string compute_from;                   // lowest compute capability of its kernels: "6.0"; empty where not known
-  std::string compute_to;                     // highest it has kernels or PTX for; empty: any later
+  std::string compute_from;  // lowest compute capability of its kernels: "6.0"; empty where not known
+  std::string compute_to;    // highest it has kernels or PTX for; empty: any later
 };
 
 /// A tag of nvidia/cuda, with what its config and packages are. knowledge/cuda_images.yaml
 struct CudaImage : Row {
-  std::string tag;                            // "12.2.2-cudnn8-runtime-ubuntu22.04"
-  Version cuda;                               // "12.2.2"
-  std::string flavour;                        // "base", "runtime", "devel"
-  std::string os;                             // "ubuntu22.04"
-  std::optional<Version> cudnn;               // "8.9.6.50"; of tags without the detail, the major
-  std::string library_path;                   // LD_LIBRARY_PATH; empty: it sets none
-  bool withdrawn = false;                     // it was there, and is not (or probably not) any more
+  std::string tag;               // "12.2.2-cudnn8-runtime-ubuntu22.04"
+  Version cuda;                  // "12.2.2"
+  std::string flavour;           // "base", "runtime", "devel"
+  std::string os;                // "ubuntu22.04"
+  std::optional<Version> cudnn;  // "8.9.6.50"; of tags without the detail, the major
+  std::string library_path;      // LD_LIBRARY_PATH; empty: it sets none
+  bool withdrawn = false;        // it was there, and is not (or probably not) any more
 };
 
 /// A month of NGC's TensorFlow and PyTorch images. knowledge/ngc_images.yaml
 struct NgcImage : Row {
-  std::string product;                        // "tensorflow", "pytorch"
-  std::string month;                          // "24.03"
+  std::string product;  // "tensorflow", "pytorch"
+  std::string month;    // "24.03"
   std::string os;
   std::optional<PythonMinor> python;
   std::optional<Version> cuda;
   std::optional<Version> cudnn;
-  std::optional<Version> framework;           // of tf2 for a tag without -tf1
+  std::optional<Version> framework;  // of tf2 for a tag without -tf1
 };
 
 /// A CUDA toolkit. knowledge/cuda_releases.yaml
 struct CudaRelease : Row {
-  Version version;                            // "12.2.2", and "12.2" for the minor's first
-  std::string driver;                         // of the toolkit: "535.104.05"
-  std::string driver_minimum;                 // by minor-version compatibility: "525.60.13"; empty: none (before 11)
-  std::string compute_from;                   // "5.0"
-  std::string compute_to;                     // "9.0"
+  Version version;             // "12.2.2", and "12.2" for the minor's first
+  std::string driver;          // of the toolkit: "535.104.05"
+  std::string driver_minimum;  // by minor-version compatibility: "525.60.13"; empty: none (before 11)
+  std::string compute_from;    // "5.0"
+  std::string compute_to;      // "9.0"
 };
 
 /// A cuDNN release. knowledge/cudnn_releases.yaml
 struct CudnnRelease : Row {
-  Version version;                            // "8.9.6.50"
-  std::vector<unsigned> cuda_majors;          // built for
+  Version version;                    // "8.9.6.50"
+  std::vector<unsigned> cuda_majors;  // built for
 };
 
 /// A GPU of Google Cloud. knowledge/gpus.yaml
 struct GpuType : Row {
-  std::string type;                           // "nvidia-tesla-t4"
-  std::string model;                          // "T4"
-  std::string compute;                        // "7.5"
-  Version cuda_from;                          // first CUDA that knows it
+  std::string type;     // "nvidia-tesla-t4"
+  std::string model;    // "T4"
+  std::string compute;  // "7.5"
+  // First CUDA that compiles for it. An older one can run it all the same: by kernels of the same major (an L4 runs
+  // those of 8.0), or by PTX.
+  Version cuda_from;
   std::optional<Version> cuda_through;        // last one that does
   std::vector<std::string> machine_families;  // "n1", "g2"
   bool on_dataflow = true;
@@ -212,15 +216,17 @@ struct GpuType : Row {
 
 /// A combination that is known to break. knowledge/known_issues.yaml. All conditions of a row have to hold.
 struct KnownIssue : Row {
-  std::string id;                             // "tf-2.16-no-gpu"
-  std::string rule;                           // that names it: "cuda/known-broken", or a more specific one that has it already
-  std::string level;                          // "error", "warning"
-  std::map<std::string, std::string, std::less<>> packages;  // name → specifiers that match ("!" before: must not be installed)
-  std::string python;                         // specifier set of the minor; empty: any
-  std::string beam;                           // specifier set
-  std::string cuda;                           // specifier set of the system CUDA
-  std::string cuda_from;                      // "wheels", "base", ...; empty: any
-  std::string gpu;                            // compute capabilities: specifier set; empty: any, or none
+  std::string id;     // "tf-2.16-no-gpu"
+  std::string rule;   // that names it: "cuda/known-broken", or a more specific one that has it already
+  std::string level;  // "error", "warning"
+  std::map<std::string, std::string, std::less<>>
+      packages;           // name → specifiers that match ("!" before: must not be installed)
+  std::string python;     // specifier set of the minor; empty: any
+  std::string beam;       // specifier set
+  std::string cuda;       // specifier set of the CUDA that is loaded; of the one cuda_from tells
+  std::string cuda_from;  // "wheels", "base", ...; empty: any
+  std::string gpu;        // compute capabilities: specifier set; empty: any, or none
+  std::string tpu;        // how the TPU's type begins: "tpu-v6e", "tpu-" of any; empty: any target
   std::string symptom;
   std::string fix;
 };
@@ -278,7 +284,7 @@ class Knowledge {
   /// The closed world of nvidia/cuda's tags, by CUDA version.
   const std::optional<Complete>& cuda_images_complete() const;
   const NgcImage* ngc_image(std::string_view product, std::string_view month) const;
-  const std::vector<CudaRelease>& cuda_releases() const;        // oldest first
+  const std::vector<CudaRelease>& cuda_releases() const;          // oldest first
   const CudaRelease* cuda_release(const Version& version) const;  // exact, else of its minor
   const std::vector<CudnnRelease>& cudnn_releases() const;
   const std::vector<GpuType>& gpus() const;

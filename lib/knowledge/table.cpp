@@ -131,25 +131,39 @@ bool check_columns(const YamlNode& row, const std::vector<std::string>& columns,
 
 namespace {
 
-void read_complete(const YamlNode& node, Table& table, Faults& faults) {
+std::optional<Complete> read_range(const YamlNode& node, Faults& faults) {
   const YamlNode* from = node.is_map() ? node.find("from") : nullptr;
   const YamlNode* through = node.is_map() ? node.find("through") : nullptr;
   if (from == nullptr || through == nullptr || node.entries.size() != 2) {
     faults.add(node, "complete: " + expected("{from: VERSION, through: VERSION}", node));
-    return;
+    return std::nullopt;
   }
   Complete complete;
   for (const auto& [part, value] : {std::pair{from, &complete.from}, std::pair{through, &complete.through}}) {
     if (std::string wrong = read_value(*part, *value); !wrong.empty()) {
       faults.add(*part, "complete: " + wrong);
-      return;
+      return std::nullopt;
     }
   }
   if (complete.through < complete.from) {
     faults.add(node, "complete: from is later than through");
+    return std::nullopt;
+  }
+  return complete;
+}
+
+// One range, or one per name: {tensorflow: {from: ..., through: ...}, ...}.
+void read_complete(const YamlNode& node, Table& table, Faults& faults) {
+  const bool by_name = node.is_map() && !node.entries.empty() &&
+                       std::all_of(node.entries.begin(), node.entries.end(),
+                                   [](const YamlEntry& entry) { return entry.value.is_map(); });
+  if (!by_name) {
+    table.complete = read_range(node, faults);
     return;
   }
-  table.complete = std::move(complete);
+  for (const YamlEntry& entry : node.entries) {
+    if (auto complete = read_range(entry.value, faults)) table.complete_of.emplace(entry.key, *complete);
+  }
 }
 
 }  // namespace

@@ -24,6 +24,8 @@ struct Table {
   std::string about;
   Date as_of;
   std::optional<Complete> complete;
+  std::map<std::string, std::optional<Complete>, std::less<>>
+      complete_of;  // of a table about several things, by their name
 };
 
 /// A table with its rows, and the place of each for messages.
@@ -61,6 +63,10 @@ std::string read_value(const YamlNode& node, BeamBehaviour& value);
 std::string read_value(const YamlNode& node, std::vector<PythonMinor>& value);
 std::string read_value(const YamlNode& node, std::map<std::string, Version, std::less<>>& value);
 std::string read_value(const YamlNode& node, std::vector<std::pair<std::string, std::string>>& value);
+std::string read_value(const YamlNode& node, std::vector<std::string>& value);
+std::string read_value(const YamlNode& node, std::vector<unsigned>& value);
+std::string read_value(const YamlNode& node, std::map<std::string, std::string, std::less<>>& value);
+std::string read_value(const YamlNode& node, std::vector<FrameworkBuild::Cuda>& value);
 
 template <class Value>
 std::string read_value(const YamlNode& node, std::optional<Value>& value) {

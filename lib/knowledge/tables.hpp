@@ -4,6 +4,7 @@
 #include <mutex>
 #include <tuple>
 
+#include "knowledge/accelerator_rows.hpp"
 #include "knowledge/compiled.hpp"
 #include "knowledge/rows.hpp"
 
@@ -44,13 +45,21 @@ struct Knowledge::Tables {
                RowTypes{});
   }
 
-  using RowTypes = std::tuple<BeamRelease*, knowledge::BehaviourRow*, BeamImagePins*, TpuType*, PythonRelease*,
-                              BaseImage*, BaseContent*, LinuxRelease*, FrameworkRelease*, Installer*>;
+  template <class... Rows>
+  struct ListOf {
+    using Pointers = std::tuple<Rows*...>;
+    using Slots = std::tuple<Slot<Rows>...>;
+  };
+  using List = ListOf<BeamRelease, knowledge::BehaviourRow, BeamImagePins, TpuType, PythonRelease, BaseImage,
+                      BaseContent, LinuxRelease, FrameworkRelease, Installer, FrameworkBuild, knowledge::CudaImageGroup,
+                      NgcImage, CudaRelease, CudnnRelease, GpuType, KnownIssue>;
+  using RowTypes = List::Pointers;
 
   knowledge::Compiled compiled;
-  mutable std::tuple<Slot<BeamRelease>, Slot<knowledge::BehaviourRow>, Slot<BeamImagePins>, Slot<TpuType>,
-                     Slot<PythonRelease>, Slot<BaseImage>, Slot<BaseContent>, Slot<LinuxRelease>, Slot<FrameworkRelease>, Slot<Installer>>
-      slots;
+  mutable List::Slots slots;
+  // cuda_images.yaml tag by tag, sorted by tag; made of its groups when first asked for.
+  mutable std::once_flag cuda_images_once;
+  mutable std::vector<CudaImage> cuda_images;
   bool custom = false;  // a folder was laid over
   Date newest_read;     // as_of of the tables that were set
   mutable std::once_flag version_once;
