@@ -41,8 +41,7 @@ Planner::Planner(const Recipe& recipe, const Knowledge& knowledge)
 
 PlanResult Planner::run() {
   target();
-  const std::optional<std::size_t> not_rendered =
-      has_errors(diagnostics_) ? std::optional(diagnostics_.size()) : std::nullopt;
+  const std::size_t of_the_target = diagnostics_.size();
   base_and_versions();
   // Without these there is nothing to go on with.
   if (recipe_.base_image && recipe_.python_version && plan_.sdk_image) {
@@ -60,7 +59,7 @@ PlanResult Planner::run() {
     environment();
   }
   // What is not rendered at all is sketched, and its further faults would be about something that nobody gets.
-  if (not_rendered) diagnostics_.resize(*not_rendered);
+  if (of_the_target > 0) diagnostics_.resize(of_the_target);
   const auto by_place = [](const Diagnostic& a, const Diagnostic& b) {
     const auto key = [](const Diagnostic& item) {
       return std::pair(item.place.line == 0 ? SIZE_MAX : item.place.line, item.place.column);
