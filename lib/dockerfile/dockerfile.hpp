@@ -20,6 +20,7 @@ namespace imgforge::dockerfile {
 class MappedText {
  public:
   void append(std::string_view text, const Place& place);  // `text` stands at `place` and holds no further line break in the file
+  void append(const MappedText& part);
   const std::string& text() const noexcept { return text_; }
   /// The place of a byte of text(); of the last one for offsets beyond. A place without a line where there is no text.
   Place place_at(std::size_t offset) const;

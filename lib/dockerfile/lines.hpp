@@ -59,6 +59,7 @@ class LineReader {
   /// The heredoc that begins on the next line.
   HeredocLines heredoc(std::string_view name, bool tabs_before_name);
   char escape() const noexcept { return escape_; }
+  std::size_t line_number() const noexcept { return line_number_; }  // of the line taken last
   std::vector<Dockerfile::Pragma> pragmas;
 
  private:
@@ -69,7 +70,7 @@ class LineReader {
   void settle_pragmas();
 
   TextFile& file_;
-  std::size_t line_number_ = 0;  // of the line taken last
+  std::size_t line_number_ = 0;
   char escape_ = '\\';
   DirectiveReader directives_;
   std::size_t settled_pragmas_ = 0;

@@ -10,6 +10,11 @@ void MappedText::append(std::string_view text, const Place& place) {
   text_ += text;
 }
 
+void MappedText::append(const MappedText& part) {
+  for (const Run& run : part.runs_) runs_.push_back({text_.size() + run.offset, run.place});
+  text_ += part.text_;
+}
+
 Place MappedText::place_at(std::size_t offset) const {
   if (runs_.empty()) return {};
   offset = std::min(offset, text_.size() - 1);

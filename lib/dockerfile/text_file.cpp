@@ -116,7 +116,7 @@ std::string quoted(std::string_view text) {
   return to_utf8(result + "\"");
 }
 
-std::string did_you_mean(std::string_view word, const std::vector<std::string>& known) {
+std::string suggestion(std::string_view word, const std::vector<std::string>& known) {
   if (word.size() > 64) return {};
   const std::string wanted = lower(word);
   std::string best;

@@ -48,6 +48,6 @@ std::string quoted(std::string_view text);
 
 /// " (did you mean X?)" where one of `known` is less than three edits away (and none is equal), else nothing.
 /// Upper case `known`, whatever the case of `word`: the answer takes the word's.
-std::string did_you_mean(std::string_view word, const std::vector<std::string>& known);
+std::string suggestion(std::string_view word, const std::vector<std::string>& known);
 
 }  // namespace imgforge::dockerfile
