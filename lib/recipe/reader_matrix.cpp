@@ -70,6 +70,14 @@ std::optional<std::string> RecipeReader::matrix_value(const std::string& path, c
   there.lines_ = lines_;
   YamlEntry entry = key;
   entry.value = value;
+  if (goal.field->kind == Field::Kind::text_list && value.is_scalar()) {
+    // One item, as --set takes it.
+    entry.value = {};
+    entry.value.kind = YamlNode::Kind::sequence;
+    entry.value.line = value.line;
+    entry.value.column = value.column;
+    entry.value.items.push_back(value);
+  }
   if (!goal.name.empty()) {
     entry.key = std::string(goal.name);
     YamlNode map;
@@ -160,12 +168,7 @@ void RecipeReader::read_cells(const std::string& path, const Field& field, const
 
 void RecipeReader::check_matrix() {
   const Matrix& matrix = recipe_.matrix;
-  if (matrix.empty() && matrix.exclude.empty()) {
-    if (recipe_.places.contains("matrix") && !full() && !has_errors(result_.diagnostics))
-      report(recipe_.place_of("matrix"), "matrix has neither axes nor include",
-             "as axes: {python.version: [\"3.10\", \"3.11\"]}");
-    return;
-  }
+  if (matrix.empty() && matrix.exclude.empty()) return;
   if (has_errors(result_.diagnostics)) return;  // what was refused is missing here
   std::size_t cells = matrix.axes.empty() ? 0 : 1;
   for (const auto& [path, values] : matrix.axes) {

@@ -54,9 +54,11 @@ void RecipeReader::check_together() {
     report(recipe_.place_of("accelerator.tpu"), "accelerator: gpu and tpu are both there, a worker has one kind",
            "remove gpu or tpu");
   }
-  check_push_tags();
   check_runner_keys();
-  check_matrix();
+  if (unknown_ == UnknownKeys::refused) {  // a label's do not count
+    check_push_tags();
+    check_matrix();
+  }
   check_gpu_sources();
 }
 

@@ -18,10 +18,22 @@ class Dice {
     std::vector<std::string> result = {
         "apiVersion: imgforge/v1\n", "name: " + any({"heron", "a", "x-1"}) + "\n",
         "target: {" +
-            shuffled({"runner: " + any({"dataflow", "dataflow-flex", "spark-serverless", "portable", "generic"}),
-                      maybe("role: " + any({"worker", "launcher", "both"})),
+            shuffled({"runner: " + any({"dataflow", "dataflow-flex"}),
+                      maybe("role: " + any({"worker", "launcher", "both"})), maybe("machine_type: n1-standard-4"),
+                      maybe("streaming: " + any({"true", "False"})), maybe("disk_size_gb: " + any({"50", "\"100\""})),
+                      maybe("provisioning: " + any({"standard", "flex-start"})),
+                      maybe("options: {" + shuffled({"experiments: [b, a]", "save_main_session: true", "api_key: k1"}) +
+                            "}"),
                       maybe("launch: {python: \"3.10\", beam: " + any({"2.48.0", "\"2.48\"", "2.60.0RC1"}) + "}")}) +
             "}\n"};
+    if (chance()) {
+      result[2] = "target: {" +
+                  shuffled({"runner: spark-serverless", maybe("runtime_version: \"2.2\""),
+                            maybe("properties: {spark.executor.cores: 4, spark.x.secret: k1}")}) +
+                  "}\n";
+    } else if (chance()) {
+      result[2] = "target: {runner: " + any({"portable", "generic"}) + "}\n";
+    }
     const auto add = [&](const std::string& text) {
       if (chance()) result.push_back(text + "\n");
     };
@@ -39,6 +51,7 @@ class Dice {
                  : "accelerator: {gpu: {" +
                        shuffled({maybe("type: nvidia-l4"), maybe("count: 4"),
                                  maybe("cuda: {from: wheels, version: \"12.4\"}"),
+                                 maybe("driver: " + any({"latest", "570", "\"570.124.06\""})), maybe("mps: true"),
                                  maybe("cudnn: {from: archive, file: a/b.tar.xz}")}) +
                        "}}");
     add("frameworks: {" + shuffled({maybe("torch: 2.8.0+CPU"), maybe("tensorflow: 2.15.0"), maybe("jax: 0.6.2")}) +
@@ -56,6 +69,11 @@ class Dice {
         "}");
     add("labels: {" + shuffled({maybe("org.example.a: \"1\""), maybe("b: ''")}) + "}");
     add("workdir: /w");
+    add("flex: {" + shuffled({maybe("launcher_image: python"), maybe("py_file: /t/main.py")}) + "}");
+    add("checks: {" + shuffled({maybe("max_size: " + any({"12GB", "1.5 GiB"})), maybe("ignore: [{rule: a/hunter2}]")}) +
+        "}");
+    add("push: {repository: h.io/hunter2}");
+    add("matrix: {axes: {python.version: [\"3.10\"]}}");
     return result;
   }
 
@@ -114,16 +132,28 @@ TEST_CASE("recipe to label and back gives the same bytes, whatever the order of 
     CHECK(to_label_json(*back.recipe) == first);
     CHECK(first.find("hunter2") == std::string::npos);
     CHECK(first.find("ghp_") == std::string::npos);
+    CHECK(first.find("k1") == std::string::npos);
+    CHECK(first.find("matrix") == std::string::npos);
   }
 }
 
 TEST_CASE("a label of a later imgforge is read as far as it is understood", "[label]") {
   const RecipeParse parse = label(
-      R"(,"matrix":{"axes":{}},"python":{"version":"3.11","abi":"t"},"files":[{"from":"a","to":"/b","mode":"0644"}])");
+      R"(,"attest":{"key":"x"},"python":{"version":"3.11","abi":"t"},"files":[{"from":"a","to":"/b","mode":"0644"}])");
   REQUIRE(parse.recipe);
-  CHECK(parse.not_understood == std::vector<std::string>{"files[0].mode", "matrix", "python.abi"});
+  CHECK(parse.not_understood == std::vector<std::string>{"attest", "files[0].mode", "python.abi"});
   CHECK(parse.recipe->python_version == PythonMinor{3, 11});
   CHECK(parse.recipe->place_of("python.version").file == "label dev.imgforge.recipe");
+}
+
+TEST_CASE("a label cannot waive, vary or push", "[label]") {
+  const RecipeParse parse = label(
+      R"(,"matrix":{"axes":{}},"checks":{"ignore":[{"rule":"beam/boot-missing","reason":"x"}],"max_size":"1GB"},"push":{"repository":"h.io/a"})");
+  REQUIRE(parse.recipe);
+  CHECK(parse.recipe->checks.ignore.empty());
+  CHECK(parse.recipe->checks.max_size == 1'000'000'000);
+  CHECK(parse.recipe->matrix.empty());
+  CHECK(parse.recipe->push.repository.empty());
 }
 
 TEST_CASE("a label is checked as a recipe is", "[label]") {

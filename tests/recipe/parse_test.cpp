@@ -146,15 +146,13 @@ TEST_CASE("unknown keys are errors, with the nearest known one", "[recipe]") {
             "recipe.yaml:4:1: error: unknown key \"pyhton\", did you mean \"python\"?\n"));
   CHECK(has(faults("python: {versoin: \"3.11\"}\n"),
             "recipe.yaml:4:10: error: unknown key \"versoin\" in python, did you mean \"version\"?\n"));
-  CHECK(has(faults("accelerator: {gpu: {driver: latest}}\n"), "unknown key \"driver\" in accelerator.gpu\n"));
+  CHECK(has(faults("accelerator: {gpu: {divers: latest}}\n"), "did you mean \"driver\"?"));
   CHECK(has(faults("accelerator: {cuda: {version: \"12.2\"}}\n"), "cuda stands under accelerator.gpu"));
   CHECK(has(faults("packages: {workdir: /x}\n"), "workdir stands at the top of the recipe"));
   CHECK(has(faults("python.version: \"3.11\"\n"), "unknown key \"python.version\""));
   CHECK(has(faults("\"files[]\": x\n"), "unknown key \"files[]\""));
   CHECK(has(faults("\"\": x\n"), "unknown key \"\""));
   CHECK(has(faults("\"a\\e[2J\": x\n"), "unknown key \"a\\x1b[2J\""));
-  for (const std::string_view later : {"matrix", "checks", "push", "flex"})
-    CHECK(has(faults(std::string(later) + ": {}\n"), "unknown key"));
   // What is misspelt is not missing too.
   const RecipeParse parse = parse_recipe("apiVersion: imgforge/v1\nname: a\ntarget: {runer: dataflow}\n", "r.yaml");
   REQUIRE(parse.diagnostics.size() == 1);

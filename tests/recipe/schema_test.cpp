@@ -18,12 +18,13 @@ TEST_CASE("the field table holds together", "[schema]") {
     CHECK(field.doc.ends_with('.'));
     if (!field.parent().empty())
       CHECK(seen.count(field.parent().substr(0, field.parent().find("[]"))) == 1);  // parents come first
-    const bool texts =
-        field.kind == Field::Kind::text || field.kind == Field::Kind::text_list || field.kind == Field::Kind::text_map;
+    const bool map = field.kind == Field::Kind::text_map || field.kind == Field::Kind::option_map;
+    const bool texts = field.kind == Field::Kind::text || field.kind == Field::Kind::text_list || map;
     CHECK(texts == (field.grammar != nullptr));
-    CHECK((field.kind == Field::Kind::text_map) == (field.pairs != nullptr && field.key_grammar != nullptr));
-    if (field.kind == Field::Kind::text || field.kind == Field::Kind::number || field.kind == Field::Kind::text_list)
-      CHECK(field.set != nullptr);
+    CHECK(map == (field.key_grammar != nullptr));
+    CHECK((field.kind == Field::Kind::text_map) == (field.pairs != nullptr && field.add_pair != nullptr));
+    CHECK((field.kind == Field::Kind::cells) == (field.cells != nullptr));
+    if (is_leaf(field.kind) || field.kind == Field::Kind::text_list) CHECK(field.set != nullptr);
     CHECK_FALSE((field.required && (field.derivable || field.nullable)));
   }
 }
