@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <functional>
 #include <string_view>
+#include <vector>
 
 #include "facts/shell_syntax.hpp"
 
@@ -37,20 +38,24 @@ class Scanner {
   /// A word; `inside_test` is for [[ ]], where patterns may hold characters that end words elsewhere.
   Word word(bool inside_test = false);
   static Word literal(std::string_view text);
+  /// Remembers something that only bash has.
+  void note(std::string_view what, std::size_t offset);
   /// From a '(' to behind the ')' that closes it; quotes, comments and nested ones are seen.
   void skip_parentheses();
 
   std::string_view text_;
   std::size_t at_ = 0;
   int depth_ = 0;
+  std::vector<BashConstruct> bash_;
 
  private:
-  using Add = std::function<void(Piece::Kind, std::string_view, bool quoted)>;
+  using Add = std::function<void(Piece::Kind, std::string_view, bool quoted, std::size_t offset)>;
   void double_quoted(const Add& add);
   void backticks(const Add& add, bool quoted);
   void expansion(const Add& add, bool quoted);  // from a '$' on
-  void skip_braces();                           // from behind a '{' to behind the '}' that closes it
-  void skip_quotable();                         // one character, or all of what it quotes
+  void note_braces(std::string_view inner, std::size_t offset);
+  void skip_braces();    // from behind a '{' to behind the '}' that closes it
+  void skip_quotable();  // one character, or all of what it quotes
 };
 
 }  // namespace imgforge::shell

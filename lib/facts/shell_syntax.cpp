@@ -23,10 +23,13 @@ class Parser : private Scanner {
  public:
   explicit Parser(std::string_view text) : Scanner(text) {}
 
-  Statements script() {
-    Statements statements = list();
+  Script script() {
+    Script script;
+    script.statements = list();
     if (!at_end()) fail("unexpected text");
-    return statements;
+    script.heredocs = std::move(heredocs_);
+    script.bash = std::move(bash_);
+    return script;
   }
 
  private:
@@ -48,18 +51,32 @@ class Parser : private Scanner {
 
   void newline() {
     ++at_;
-    for (const auto& [delimiter, strip] : heredocs_) skip_heredoc(delimiter, strip);
-    heredocs_.clear();
+    for (const PendingHeredoc& pending : pending_) read_heredoc(pending);
+    pending_.clear();
   }
 
-  void skip_heredoc(const std::string& delimiter, bool strip) {
+  struct PendingHeredoc {
+    std::size_t position;  // in heredocs_
+    std::string delimiter;
+    bool strip;
+  };
+
+  void read_heredoc(const PendingHeredoc& pending) {
+    Heredoc& heredoc = heredocs_[pending.position];
+    heredoc.offset = at_;
     while (!at_end()) {
       const std::size_t end = std::min(text_.find('\n', at_), text_.size());
       std::string_view line = text_.substr(at_, end - at_);
       at_ = std::min(end + 1, text_.size());
-      if (line.ends_with('\r')) line.remove_suffix(1);
-      if (strip) line.remove_prefix(std::min(line.find_first_not_of('\t'), line.size()));
-      if (line == delimiter) return;
+      std::string_view bare = line;
+      if (bare.ends_with('\r')) bare.remove_suffix(1);
+      const std::size_t tabs = pending.strip ? std::min(line.find_first_not_of('\t'), line.size()) : 0;
+      line.remove_prefix(tabs);
+      bare.remove_prefix(std::min(tabs, bare.size()));
+      if (bare == pending.delimiter) return;
+      heredoc.verbatim = heredoc.verbatim && tabs == 0;
+      heredoc.text += line;
+      heredoc.text += '\n';
     }
   }
 
@@ -149,6 +166,7 @@ class Parser : private Scanner {
     for (;;) {
       skip_blank();
       if (peek() != '|' || peek(1) == '|') return pipeline;
+      if (peek(1) == '&') note("|&", at_);
       at_ += peek(1) == '&' ? 2 : 1;
       skip_lines();
       pipeline.commands.push_back(command());
@@ -159,8 +177,17 @@ class Parser : private Scanner {
     const Deeper deeper(*this);
     if (++commands_ > max_commands) fail("too many commands");
     skip_blank();
+    const std::size_t start = at_;
+    Command result = any_command();
+    result.offset = start;
+    result.end = at_;
+    return result;
+  }
+
+  Command any_command() {
     Command result;
     if (looking_at("((")) {
+      note("((", at_);
       result.kind = Command::Kind::arithmetic;
       skip_parentheses();
     } else if (peek() == '(') {
@@ -183,11 +210,15 @@ class Parser : private Scanner {
       expect_word("do");
       result.body = list();
       expect_word("done");
-    } else if (take_word("for") || take_word("select")) {
+    } else if (bare_word() == "for" || bare_word() == "select") {
+      if (bare_word() == "select") note("select", at_);
+      at_ += bare_word().size();
       result = each();
     } else if (take_word("case")) {
       result = choice();
-    } else if (take_word("function")) {
+    } else if (bare_word() == "function") {
+      note("function", at_);
+      take_word("function");
       skip_blank();
       result.kind = Command::Kind::function;
       result.name = std::string(bare_word());
@@ -201,7 +232,7 @@ class Parser : private Scanner {
     } else {
       return simple();
     }
-    skip_redirections();
+    skip_redirections(result);
     return result;
   }
 
@@ -229,6 +260,9 @@ class Parser : private Scanner {
     result.kind = Command::Kind::each;
     skip_blank();
     if (looking_at("((")) {
+      note("for ((", at_);
+      result.kind = Command::Kind::loop;  // a number of turns that is not looked at
+      result.words.push_back(literal("for"));
       skip_parentheses();
     } else {
       result.name = std::string(bare_word());
@@ -298,7 +332,7 @@ class Parser : private Scanner {
       skip_blank();
       if (at_end() || std::string_view("\n;|)").find(peek()) != std::string_view::npos) break;
       if (peek() == '&' && peek(1) != '>') break;
-      if (redirection()) continue;
+      if (redirection(result)) continue;
       if (result.words.empty() || declaration) {
         if (assignment(result.assignments)) continue;
       }
@@ -316,8 +350,10 @@ class Parser : private Scanner {
         function.body = function_body();
         return function;
       }
-      if (result.words.empty() && take_word("[[")) {
-        result.words.push_back(literal("[["));
+      if (result.words.empty() && bare_word() == "[[") {
+        note("[[", at_);
+        result.words.push_back(here(literal("[["), at_));
+        take_word("[[");
         double_brackets(result);
         continue;
       }
@@ -336,12 +372,13 @@ class Parser : private Scanner {
       if (at_end()) fail("expected \"]]\"");
       if (peek() == '\n') {
         newline();
-      } else if (take_word("]]")) {
-        result.words.push_back(literal("]]"));
+      } else if (bare_word() == "]]") {
+        result.words.push_back(here(literal("]]"), at_));
+        take_word("]]");
         return;
       } else if (std::string_view("()<>;&|").find(peek()) != std::string_view::npos) {
         const std::size_t size = looking_at("&&") || looking_at("||") ? 2 : 1;
-        result.words.push_back(literal(text_.substr(at_, size)));
+        result.words.push_back(here(literal(text_.substr(at_, size)), at_));
         at_ += size;
       } else {
         result.words.push_back(word(true));
@@ -350,12 +387,19 @@ class Parser : private Scanner {
     }
   }
 
+  static Word here(Word word, std::size_t offset) {
+    word.offset = offset;
+    for (Piece& piece : word.pieces) piece.offset = offset;
+    return word;
+  }
+
   bool assignment(std::vector<Assignment>& into) {
     std::size_t end = at_;
     if (end >= text_.size() || !is_name_start(text_[end])) return false;
     while (end < text_.size() && is_name(text_[end])) ++end;
     Assignment found;
     found.name = std::string(text_.substr(at_, end - at_));
+    found.offset = at_;
     if (end < text_.size() && text_[end] == '[') {
       const std::size_t close = text_.substr(end, 256).find(']');
       if (close == std::string_view::npos) return false;
@@ -369,8 +413,11 @@ class Parser : private Scanner {
       ++end;
     }
     if (end >= text_.size() || text_[end] != '=') return false;
+    if (found.array) note("array", at_);
+    if (found.append && !found.array) note("+=", at_);
     at_ = end + 1;
     if (peek() == '(') {
+      if (!found.array) note("array", found.offset);
       ++at_;
       found.array = true;
       for (;;) {
@@ -384,19 +431,20 @@ class Parser : private Scanner {
     } else if (!at_end() && std::string_view(" \t\r\n;&|<>)").find(peek()) == std::string_view::npos) {
       found.values.push_back(word());
     } else {
-      found.values.push_back(literal(""));
+      found.values.push_back(here(literal(""), at_));
     }
     into.push_back(std::move(found));
     return true;
   }
 
-  void skip_redirections() {
+  void skip_redirections(Command& command) {
     do skip_blank();
-    while (redirection());
+    while (redirection(command));
   }
 
-  /// A redirection at the cursor, if there is one.
-  bool redirection() {
+  /// A redirection at the cursor, if there is one, goes to `command`.
+  bool redirection(Command& command) {
+    const std::size_t from = at_;
     std::size_t start = at_;
     while (start < text_.size() && is_digit(text_[start])) ++start;
     if (start < text_.size() && text_[start] == '{' && start == at_) {
@@ -414,24 +462,50 @@ class Parser : private Scanner {
     const auto found =
         std::find_if(operators.begin(), operators.end(), [&](std::string_view one) { return rest.starts_with(one); });
     if (found->empty()) return false;
+    if (command.redirections.size() > 256) fail("too many redirections");
+    if (*found == "<<<" || *found == "&>" || *found == "&>>") note(*found, start);
     at_ = start + found->size();
     skip_blank();
-    const Word target = word();
-    if (*found == "<<" || *found == "<<-") {
-      std::string delimiter;
-      for (const Piece& piece : target.pieces) delimiter += piece.text;
-      heredocs_.emplace_back(std::move(delimiter), *found == "<<-");
+    Redirection made;
+    made.operation = std::string(text_.substr(from, start + found->size() - from));
+    made.target = word();
+    made.offset = from;
+    if (command.kind == Command::Kind::simple && !command.words.empty()) {
+      const Word& last = command.words.back();
+      if (last.offset + last.written.size() == from) made.offset = last.offset;
     }
+    made.written = std::string(text_.substr(made.offset, at_ - made.offset));
+    if (*found == "<<" || *found == "<<-") {
+      if (heredocs_.size() > 1000) fail("too many heredocs");
+      PendingHeredoc pending{heredocs_.size(), {}, *found == "<<-"};
+      Heredoc heredoc;
+      heredoc.offset = at_;
+      for (const Piece& piece : made.target.pieces) {
+        pending.delimiter += piece.text;
+        heredoc.expand = heredoc.expand && !piece.quoted;
+      }
+      made.heredoc = heredocs_.size();
+      heredocs_.push_back(std::move(heredoc));
+      pending_.push_back(std::move(pending));
+    }
+    command.redirections.push_back(std::move(made));
     return true;
   }
 
   std::size_t commands_ = 0;
-  std::vector<std::pair<std::string, bool>> heredocs_;
+  std::vector<Heredoc> heredocs_;
+  std::vector<PendingHeredoc> pending_;
 };
 
 }  // namespace
 
 std::optional<Statements> parse(std::string_view text, std::string& why) {
+  auto script = parse_script(text, why);
+  if (!script) return std::nullopt;
+  return std::move(script->statements);
+}
+
+std::optional<Script> parse_script(std::string_view text, std::string& why) {
   if (text.size() > max_text) {
     why = "the script is too large";
     return std::nullopt;
