@@ -37,6 +37,8 @@ struct BeamRelease : Row {
   std::vector<PythonMinor> pythons;  // classifiers of the release
   std::string requires_python;       // as PyPI has it; a specifier set
   std::string image_base;            // Debian code name of the SDK image: "bookworm"
+  // What the release asks for (numpy, protobuf, dill, ...), as far as it is the same for each of its Pythons.
+  std::map<std::string, std::string, std::less<>> requires_dist;
 };
 
 /// What boot and the SDK do, from which release on. knowledge/beam_behaviour.yaml; the rows' ids are these:
@@ -158,7 +160,8 @@ struct FrameworkBuild : Row {
   std::string cuda_extra;  // extra that brings CUDA as wheels: "and-cuda", "cuda12"; empty: none
   std::map<std::string, std::string, std::less<>>
       cuda_pins;  // of that extra (or of torch itself): package → specifiers
-  std::map<std::string, std::string, std::less<>> requires_dist;  // numpy, protobuf, jaxlib, ... → specifiers
+  std::map<std::string, std::string, std::less<>>
+      requires_dist;         // numpy, protobuf, jaxlib, ... → specifiers, as far as they are the same for every wheel
   std::string compute_from;  // lowest compute capability of its kernels: "6.0"; empty where not known
   std::string compute_to;    // highest it has kernels or PTX for; empty: any later
 };

@@ -39,6 +39,10 @@ std::string check_beam_release(const BeamRelease& row) {
   if (!required)
     return "requires_python: expected a specifier set such as \">=3.8\", found \"" +
            escape_for_display(row.requires_python) + "\"";
+  for (const auto& [name, specifiers] : row.requires_dist) {
+    if (name != normalise_name(name) || !SpecifierSet::parse(specifiers))
+      return "requires_dist: expected a normalised name and specifiers at \"" + escape_for_display(name) + "\"";
+  }
   for (const PythonMinor& minor : row.pythons) {
     if (!required->contains(*Version::parse(minor.to_string()))) {
       return "pythons: " + minor.to_string() + " is none of requires_python (" + row.requires_python + ")";
@@ -161,7 +165,7 @@ const TableSpec<BeamRelease>& spec_of() {
       "beam_releases",
       {required<Type>("version", &Type::version), required<Type>("released", &Type::released),
        required<Type>("pythons", &Type::pythons), required<Type>("requires_python", &Type::requires_python),
-       required<Type>("image_base", &Type::image_base)},
+       required<Type>("image_base", &Type::image_base), optional<Type>("requires_dist", &Type::requires_dist)},
       [](const Type& row) { return row.version.to_string(); },
       check_beam_release,
       [](const Type& a, const Type& b) { return a.version < b.version; }};
