@@ -189,6 +189,8 @@ BuildFiles::Look BuildFiles::walk(const std::string& path, bool follow_last, int
       look.canonical = prefix + rest;
       if (mark == Mark::closed) {
         look.seen = Seen::no;
+      } else if (const auto known = maybe_.find(look.canonical); known != maybe_.end()) {
+        look.reason = known->second;
       } else if (mark == Mark::base) {
         const std::string& name = parts.back();
         const bool lacking = is_python_program(name) || lacks_.contains(name);

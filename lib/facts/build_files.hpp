@@ -62,6 +62,8 @@ class BuildFiles {
   /// Names that the base image does not have on PATH.
   void set_lacks(std::set<std::string, std::less<>> lacks) { lacks_ = std::move(lacks); }
   const std::set<std::string, std::less<>>& lacks() const { return lacks_; }
+  /// A step may have brought that file, where nothing else is known of it.
+  void maybe(const std::string& path, const std::string& reason) { maybe_.emplace(path, reason); }
 
   /// Paths are absolute and clean (absolute_path). Links in the folders of `path` are followed; its last part is not.
   void put(const std::string& path, BuildFile file);
@@ -98,6 +100,7 @@ class BuildFiles {
 
   std::map<std::string, Entry, std::less<>> entries_;
   std::set<std::string, std::less<>> lacks_;
+  std::map<std::string, std::string, std::less<>> maybe_;
   std::function<std::optional<std::string>(const std::string&)> context_;
   Entry overflow_;
 };

@@ -55,6 +55,7 @@ struct BuildState {
   std::string entrypoint_not_known;
   Evidence entrypoint_evidence;
   Evidence cmd_evidence;
+  bool cmd_set = false;                                    // by this stage
   std::optional<std::string> user = "";
   std::string user_not_known;
   Evidence user_evidence;
@@ -65,6 +66,7 @@ struct BuildState {
   // The build's own.
   std::map<std::string, BuildVariable, std::less<>> arguments;
   RunShell shell;
+  std::vector<std::string> shell_words = {"/bin/sh", "-c"};
 
   // The base.
   std::string base;                     // as written; empty of scratch
@@ -97,6 +99,8 @@ struct BuildState {
   std::optional<Evidence> spark;        // a Spark distribution was unpacked
   std::optional<Evidence> java;
   std::map<std::string, std::string, std::less<>> downloads;  // by file: the URL that it came from
+  std::map<std::string, std::pair<std::string, long>, std::less<>> alternatives;  // by name: the link, and its priority
+  bool poetry_without_environment = false;  // "poetry config virtualenvs.create false"
 
   const BuildVariable* variable(std::string_view name) const;          // of env
   void set_variable(const std::string& name, BuildVariable value);
