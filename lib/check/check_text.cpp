@@ -33,7 +33,7 @@ Ignores ignores_of(const TextCheck& options) {
 /// Waives what `ignores` waive in all of `results`, which are of one text, and says what is to be said of them.
 void waive(std::vector<CheckedText>& results, Ignores ignores, const TextCheck& options) {
   for (CheckedText& result : results) {
-    if (result.judged_as) ignores.apply(result.outcome, options.today, {options.fail_on});
+    if (result.judged_as) ignores.apply(result.outcome, options.today, {options.fail_on}, result.kind);
   }
   if (!results.empty()) results.back().outcome.warnings = ignores.warnings(options.today);
 }
