@@ -224,7 +224,7 @@ class Lexer {
 
   std::optional<std::string> braced() {
     const std::string variable_name = name();
-    if (at_end()) return unsupported("");
+    if (at_end()) return fail("syntax error: missing '}'");
     const std::size_t modifier_start = position_;
     char modifier = source_[position_++];
     if (modifier == '}') {
@@ -235,7 +235,7 @@ class Lexer {
     if (modifier == '/') return replaced(variable_name);
     const bool empty_is_unset = modifier == ':';
     if (empty_is_unset) {
-      if (at_end()) return unsupported(":");
+      if (at_end()) return fail("syntax error: missing '}'");
       modifier = source_[position_++];
     }
     const std::string signs(source_.substr(modifier_start, position_ - modifier_start));

@@ -117,21 +117,23 @@ std::string quoted(std::string_view text) {
 }
 
 std::string suggestion(std::string_view word, const std::vector<std::string>& known) {
-  if (word.size() > 64) return {};
+  if (word.empty() || word.size() > 64) return {};
   const std::string wanted = lower(word);
   std::string best;
   std::size_t best_distance = most_edits + 1;
   for (const std::string& candidate : known) {
     const std::size_t distance = edit_distance(wanted, lower(candidate));
     if (distance == 0) return {};
-    if (distance < best_distance) {
+    // Of two that are as near, the one with the same first letter.
+    const bool nearer = distance < best_distance;
+    const bool as_near = distance == best_distance && !best.empty() && lower(best)[0] != wanted[0];
+    if (nearer || (as_near && lower(candidate)[0] == wanted[0])) {
       best = candidate;
       best_distance = distance;
     }
   }
   if (best.empty()) return {};
-  if (word == wanted) best = lower(best);
-  if (word == upper(word) && word != wanted) best = upper(best);
+  best = word == upper(word) && word != wanted ? upper(best) : lower(best);
   return " (did you mean " + best + "?)";
 }
 

@@ -47,7 +47,7 @@ bool is_word_space(char c) noexcept;
 std::string quoted(std::string_view text);
 
 /// " (did you mean X?)" where one of `known` is less than three edits away (and none is equal), else nothing.
-/// Upper case `known`, whatever the case of `word`: the answer takes the word's.
+/// Case does not matter; the answer is in upper case where the word is, else in lower case.
 std::string suggestion(std::string_view word, const std::vector<std::string>& known);
 
 }  // namespace imgforge::dockerfile
