@@ -233,7 +233,9 @@ const CudaImage* image_for(const Knowledge& knowledge, const CudaWish& wish) {
   const CudaImage* best = nullptr;
   std::tuple<bool, bool, Version> best_score;
   for (const CudaImage& image : knowledge.cuda_images()) {
-    if (image.flavour != "runtime" || image.withdrawn || image.tag.find("tensorrt") != std::string::npos) continue;
+    if (image.flavour != "runtime" || image.withdrawn || image.unverified) continue;
+    if (image.tag.find("tensorrt") != std::string::npos) continue;
+    if (image.os != wish.os && !image.os.starts_with("ubuntu")) continue;
     if (wish.needs_cudnn != image.cudnn.has_value()) continue;
     if (wish.built && !loads_cuda(*wish.built, image.cuda).value_or(false)) continue;
     if (wish.exact && wish.built && !same_minor(*wish.built, image.cuda)) continue;
