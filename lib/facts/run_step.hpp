@@ -33,6 +33,7 @@ struct RunCommand {
   bool failure_ignored = false;  // its failing does not fail the step: "|| true", a condition, not the last of a pipe
   std::optional<std::size_t> piped_into;        // position of the command that reads its output
   std::optional<std::string> heredoc;           // text that it reads on standard input, where it is known
+  std::size_t heredoc_offset = 0;               // where that stands in the step's text
   std::optional<std::string> folder;            // the current folder, absolute, where it is known
   std::shared_ptr<const ShellContext> context;  // variables as they are when it runs, without `environment`; never null
   bool in_substitution = false;                 // of $(...): its output goes into a word
@@ -44,12 +45,14 @@ struct RunCommand {
 /// A variable that is not set where the step uses it, without a default (${V:-x}, ${V-x}, ${V:+x}, ${V+x}).
 struct UnsetVariable {
   std::string name;
-  std::string result;   // the word as the program gets it: "apache-beam[gcp]==", or empty
-  std::string written;  // the word as it stands
+  std::string result;    // the word as the program gets it: "apache-beam[gcp]==", or empty
+  std::string written;   // the word as it stands
+  bool in_test = false;  // of test, [ and [[: being empty is what is asked
   std::size_t offset = 0;
 };
 
-/// What bash has and POSIX shells do not, as it is written: "[[", "source", "pipefail", "<<<", "function", "array",
+/// In text that a shell other than bash reads: what bash has and POSIX shells do not, as it is written: "[[", "source",
+/// "pipefail", "<<<", "function", "array",
 /// "{1..3}".
 struct BashUse {
   std::string what;

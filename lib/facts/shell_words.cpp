@@ -243,6 +243,10 @@ Truth decide_test(const std::vector<Word>& words, const ShellScope& scope) {
     if (one.size() != 1) return Truth::maybe;
     line.push_back(std::move(one.front()));
   }
+  return decide_test(line);
+}
+
+Truth decide_test(const CommandLine& line) {
   const auto text = [&](std::size_t i) {
     return i < line.size() && line[i].kind == CommandWord::Kind::text ? line[i].text : std::string();
   };

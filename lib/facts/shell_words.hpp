@@ -59,5 +59,7 @@ Truth operator!(Truth truth);
 
 /// What test, [ and [[ come to; `words` with the command's name and the closing bracket.
 Truth decide_test(const std::vector<shell::Word>& words, const ShellScope& scope);
+/// The same of words that are expanded already.
+Truth decide_test(const CommandLine& line);
 
 }  // namespace imgforge
