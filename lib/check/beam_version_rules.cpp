@@ -49,7 +49,7 @@ Answer sdk_version_mismatch(const Case& subject) {
   const Fact<Distribution>& beam = subject.facts.beam();
   if (beam.is_absent()) return Answer::not_applicable();  // beam/not-installed names it
   if (!beam.is_known()) return undecided_for("the installed apache-beam", beam);
-  if (!beam->version) return Answer::undecided("the version of apache-beam: \"" + escape_for_display(beam->version_text) + "\" is no PEP 440 version");
+  if (!beam->version) return Answer::undecided(version_open(beam.value()));
   const Fact<Version>& boot = subject.facts.boot_version();
   if (!boot.is_known()) return undecided_for("the SDK that boot came from (/opt/apache/beam/tars/apache-beam.tar.gz)", boot);
   if (same_release(*beam->version, boot.value())) return Answer::pass();
@@ -72,22 +72,30 @@ Answer release_candidate(const Case& subject) {
 }
 
 Answer launch_mismatch(const Case& subject) {
-  if (!subject.judged_as.is_beam_worker() || subject.recipe == nullptr) return Answer::not_applicable();
-  const LaunchEnvironment& launch = subject.recipe->target.launch;
+  if (!subject.judged_as.is_beam_worker()) return Answer::not_applicable();
+  LaunchEnvironment launch = subject.launch;
+  if (subject.recipe != nullptr) {
+    if (!launch.python) launch.python = subject.recipe->target.launch.python;
+    if (!launch.beam) launch.beam = subject.recipe->target.launch.beam;
+  }
   if (!launch.python && !launch.beam) return Answer::not_applicable();
-  const auto place = [&](std::string_view path) { return Evidence::at(subject.recipe->place_of(path)); };
   std::vector<std::string> differences;
   std::vector<std::string> fixes;
   std::vector<Evidence> evidence;
   std::string open;
+  const auto add_place = [&](std::string_view path, bool of_recipe) {
+    if (of_recipe) evidence.push_back(Evidence::at(subject.recipe->place_of(path)));
+  };
+  // What to build instead, in the words of whoever builds.
+  const bool recipe = subject.kind != SubjectKind::dockerfile;
   if (launch.python) {
     const Interpreter* interpreter = subject.facts.worker_interpreter();
     if (interpreter == nullptr) {
       open = "the interpreter that boot picks";
     } else if (interpreter->minor != *launch.python) {
       differences.push_back(fmt::format("the job is submitted from Python {}, the image runs Python {}", launch.python->to_string(), interpreter->minor.to_string()));
-      fixes.push_back(fmt::format("submit with Python {}, or build with python.version: \"{}\"", interpreter->minor.to_string(), launch.python->to_string()));
-      evidence.push_back(place("target.launch.python"));
+      fixes.push_back(fmt::format("submit with Python {}, or build {}", interpreter->minor.to_string(), fmt::format(fmt::runtime(recipe ? "with python.version: \"{}\"" : "on Python {}"), launch.python->to_string())));
+      add_place("target.launch.python", subject.recipe != nullptr && subject.recipe->target.launch.python == launch.python);
       evidence.insert(evidence.end(), interpreter->evidence.begin(), interpreter->evidence.end());
     }
   }
@@ -97,8 +105,8 @@ Answer launch_mismatch(const Case& subject) {
       open = "the Beam release of the image";
     } else if (!same_release(*launch.beam, release.value())) {
       differences.push_back(fmt::format("the job is submitted with Beam {}, the image has Beam {}", launch.beam->to_string(), release->to_string()));
-      fixes.push_back(fmt::format("submit with apache-beam=={}, or build with beam.version: {}", release->to_string(), launch.beam->to_string()));
-      evidence.push_back(place("target.launch.beam"));
+      fixes.push_back(fmt::format("submit with apache-beam=={}, or {}", release->to_string(), fmt::format(fmt::runtime(recipe ? "build with beam.version: {}" : "install apache-beam=={} and take boot from its SDK image"), launch.beam->to_string())));
+      add_place("target.launch.beam", subject.recipe != nullptr && subject.recipe->target.launch.beam == launch.beam);
       evidence.insert(evidence.end(), release.evidence().begin(), release.evidence().end());
     }
   }
@@ -158,7 +166,7 @@ Answer python_pins_conflict(const Case& subject) {
   if (beam.is_absent()) return Answer::not_applicable();
   const Interpreter* interpreter = subject.facts.worker_interpreter();
   if (!beam.is_known()) return undecided_for("the installed apache-beam", beam);
-  if (!beam->version) return Answer::undecided("the version of apache-beam: \"" + escape_for_display(beam->version_text) + "\" is no PEP 440 version");
+  if (!beam->version) return Answer::undecided(version_open(beam.value()));
   if (interpreter == nullptr) return undecided_for("the interpreter that boot picks", subject.facts.worker_python());
   const std::vector<const Distribution*> installed = subject.facts.worker_distributions();
   const Fact<Platform>& platform = subject.facts.platform();
@@ -212,7 +220,7 @@ constexpr Rule rules[] = {
      "COPY --from the SDK image of the very version that pip installs.", build_page, sdk_version_mismatch},
     {"beam/release-candidate", Level::warning, Reach::tree, R | D | I, "an rc of the SDK is installed",
      "Workers report the base version, the runner treats it as unsupported.", "Install the release.", "https://github.com/apache/beam/issues/28084", release_candidate},
-    {"beam/launch-mismatch", Level::error, Reach::tree, R | I, "the declared launch environment differs from the image's",
+    {"beam/launch-mismatch", Level::error, Reach::tree, R | D | I, "the declared launch environment differs from the image's",
      "Pipelines are pickled where they are submitted and unpickled in the image: another Python minor gives `unknown opcode`, another Beam is refused from 2.46.",
      "Submit with the Python minor and the Beam version of the image.", "https://cloud.google.com/dataflow/docs/guides/troubleshoot-custom-container", launch_mismatch},
     {"beam/python-unsupported", Level::error, Reach::tree, R | D | I, "this Beam release does not support this Python minor",

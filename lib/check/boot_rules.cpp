@@ -3,6 +3,7 @@
 
 #include "base/text.hpp"
 #include "check/rule.hpp"
+#include "check/steps.hpp"
 #include "check/worker.hpp"
 
 namespace imgforge {
@@ -25,6 +26,7 @@ Answer boot_missing(const Case& subject) {
   const Fact<Boot>& boot = subject.facts.boot();
   if (boot.is_unknown()) return undecided_for("boot", boot);
   if (boot.is_known()) return Answer::pass();
+  if (better_stage(subject) != nullptr) return Answer::not_applicable();  // beam/wrong-final-stage names it
   return Answer::finding("the image has no /opt/apache/beam/boot: the worker cannot start and its container is restarted for ever",
                          "add to the Dockerfile: " + copy_line(subject), boot.evidence());
 }

@@ -237,17 +237,21 @@ Answer bash_under_sh(const Case& subject) {
   return all_of(std::move(found));
 }
 
-/// python/not-found and beam/pip-* speak of these.
-bool is_python_program(std::string_view name) {
+/// python/not-found speaks of these: of any Python, and of pip where there is no Python at all.
+bool is_python_program(const Case& subject, std::string_view name) {
   const std::size_t slash = name.rfind('/');
   if (slash != std::string_view::npos) name.remove_prefix(slash + 1);
-  return name.starts_with("python") || name.starts_with("pip");
+  if (name.starts_with("python")) return true;
+  const auto& interpreters = subject.facts.interpreters();
+  return name.starts_with("pip") && interpreters.is_known() && interpreters->empty();
 }
 
 /// The Debian package that brings a program, where it is not called like it.
 std::string package_of(std::string_view program) {
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 12> packages = {
-      {{"gpg", "gnupg"},
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 14> packages = {
+      {{"pip", "python3-pip"},
+       {"pip3", "python3-pip"},
+       {"gpg", "gnupg"},
        {"add-apt-repository", "software-properties-common"},
        {"gcc", "build-essential"},
        {"g++", "build-essential"},
@@ -271,7 +275,8 @@ Answer command_not_installed(const Case& subject) {
   std::vector<Answer::Found> found;
   std::set<std::pair<std::string, std::string>> named;
   for (const ProgramUse& use : build->programs) {
-    if (use.there != ProgramUse::There::no || use.guarded || use.name.empty() || is_python_program(use.name)) continue;
+    if (use.there != ProgramUse::There::no || use.guarded || use.name.empty() || is_python_program(subject, use.name))
+      continue;
     // Nothing runs on a distroless base: beam/distroless-run names that once.
     if (const ImageUse* base = base_of(*build, use.at.stage);
         base != nullptr && repository_of(*base).ends_with("_distroless"))

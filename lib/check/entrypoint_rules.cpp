@@ -3,6 +3,7 @@
 
 #include "base/text.hpp"
 #include "check/rule.hpp"
+#include "check/steps.hpp"
 #include "check/worker.hpp"
 
 namespace imgforge {
@@ -26,6 +27,7 @@ Answer entrypoint(const Case& subject) {
   const std::string fix = fmt::format("end the Dockerfile with: {}", entrypoint_line);
   if (fact->ends_in == Program::boot && !fact->boot_in_cmd_only) return Answer::pass();
   if (fact->ends_in == Program::launcher) return Answer::not_applicable();  // beam/entrypoint-is-launcher names it
+  if (better_stage(subject) != nullptr) return Answer::not_applicable();    // beam/wrong-final-stage names it
   if (fact->boot_in_cmd_only) {
     return Answer::finding("boot stands in CMD only: the runner's arguments replace CMD, so boot is not what is started", fix, fact.evidence());
   }

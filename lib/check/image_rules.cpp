@@ -102,7 +102,7 @@ Answer contract_drift(const Case& subject) {
       const auto actual = subject.facts.variable(name);
       if (actual && *actual == value) continue;
       drift(actual ? fmt::format("{} is \"{}\" and not \"{}\"", name, escape_for_display(*actual), escape_for_display(value)) : fmt::format("{} is not set", name), "env." + name);
-      evidence.push_back(env_evidence(name));
+      evidence.push_back(subject.facts.variable_evidence(name));
     }
   }
   if (!recipe.workdir.empty() && subject.facts.workdir().is_known() && subject.facts.workdir()->path != absolute_path(recipe.workdir, "/")) {

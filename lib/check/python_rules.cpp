@@ -2,37 +2,33 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/text.hpp"
 #include "check/rule.hpp"
+#include "check/steps.hpp"
 #include "check/worker.hpp"
 
 namespace imgforge {
 
 namespace {
 
-bool on_path_as(const Interpreter& interpreter, std::string_view name) {
-  return std::find(interpreter.on_path_as.begin(), interpreter.on_path_as.end(), name) != interpreter.on_path_as.end();
-}
-
-/// The interpreter that the image is about: boot's for a worker, else the one that PATH finds, else the only one.
-const Interpreter* interpreter_of(const Case& subject) {
-  if (subject.judged_as.is_beam_worker()) {
-    if (const Interpreter* interpreter = subject.facts.worker_interpreter()) return interpreter;
-  }
-  const auto& interpreters = subject.facts.interpreters();
-  if (!interpreters.is_known()) return nullptr;
-  for (const std::string_view name : {"python", "python3"}) {
-    for (const Interpreter& interpreter : interpreters.value()) {
-      if (on_path_as(interpreter, name)) return &interpreter;
-    }
-  }
-  return interpreters->size() == 1 ? &interpreters->front() : nullptr;
-}
-
 /// A Python is meant: by the recipe, or because a Python SDK is there. Java, Go and plain images need none.
 bool python_is_meant(const Case& subject) {
   return is_python_worker(subject) || (subject.recipe != nullptr && subject.recipe->python_version.has_value());
+}
+
+/// The name of a program without its folder.
+std::string_view base_name(std::string_view program) { return program.substr(program.rfind('/') + 1); }
+
+/// A step runs a Python, or the base is a Python image: whoever reads the Dockerfile knows that one is meant.
+bool python_is_used(const Case& subject) {
+  if (python_is_meant(subject)) return true;
+  const Build* build = build_of(subject);
+  if (build == nullptr) return false;
+  if (std::any_of(build->pip.begin(), build->pip.end(), [](const PipInstall& install) { return install.at.in_image; })) return true;
+  return std::any_of(build->programs.begin(), build->programs.end(),
+                     [](const ProgramUse& use) { return use.at.in_image && base_name(use.name).starts_with("python"); });
 }
 
 std::optional<Answer> no_interpreter(const Case& subject) {
@@ -45,15 +41,43 @@ std::optional<Answer> no_interpreter(const Case& subject) {
   return std::nullopt;
 }
 
+/// The checks of the interpreter that a Dockerfile makes itself.
+Answer own_checks(const Case& subject) {
+  const Build* build = build_of(subject);
+  if (build == nullptr || build->minor_checks.empty()) return Answer::not_applicable();
+  std::vector<Answer::Found> found;
+  std::string open;
+  for (const MinorCheck& check : build->minor_checks) {
+    if (check.interpreter.missing) continue;  // python/not-found names it
+    if (!check.interpreter.minor) {
+      open = fmt::format("the Python that the check of Python {} asks: {}", check.wanted.to_string(), escape_for_display(check.interpreter.not_known));
+      continue;
+    }
+    if (*check.interpreter.minor == check.wanted) continue;
+    found.push_back(found_at(check.at, fmt::format("this step checks for Python {}, and {} is Python {} there: the build stops here", check.wanted.to_string(),
+                                                   escape_for_display(check.interpreter.program.empty() ? "python" : check.interpreter.program),
+                                                   check.interpreter.minor->to_string()),
+                             fmt::format("start FROM an image of Python {}, or check for {}", check.wanted.to_string(), check.interpreter.minor->to_string())));
+  }
+  if (found.empty() && !open.empty()) return Answer::undecided(open);
+  return Answer::findings(std::move(found));
+}
+
 Answer minor_mismatch(const Case& subject) {
   if (subject.recipe == nullptr) {
-    return subject.recipe_problem.empty() ? Answer::not_applicable() : Answer::undecided("the recipe: " + subject.recipe_problem);
+    if (!subject.recipe_problem.empty()) return Answer::undecided("the recipe: " + subject.recipe_problem);
+    return own_checks(subject);
   }
   if (!subject.recipe->python_version) return Answer::not_applicable();
   if (const auto answer = no_interpreter(subject)) return *answer;
   const Interpreter& interpreter = *interpreter_of(subject);
   const PythonMinor promised = *subject.recipe->python_version;
   if (interpreter.minor == promised) return Answer::pass();
+  const std::vector<Evidence> evidence = join_evidence({{Evidence::at(subject.recipe->place_of("python.version"))}, interpreter.evidence});
+  if (subject.kind == SubjectKind::recipe) {
+    return Answer::finding(fmt::format("python.version says {}, and the Python of the base image is {}", promised.to_string(), interpreter.minor.to_string()),
+                           fmt::format("python: {{version: \"{}\", from: base}}, or a base image of Python {}", interpreter.minor.to_string(), promised.to_string()), evidence);
+  }
   std::string promised_path;
   for (const Interpreter& other : subject.facts.interpreters().value()) {
     if (other.minor == promised) promised_path = other.path;
@@ -63,11 +87,48 @@ Answer minor_mismatch(const Case& subject) {
                                      interpreter.minor.to_string(), escape_for_display(interpreter.path), where),
                          promised_path.empty() ? fmt::format("rebuild from the recipe, or write python.version: \"{}\"", interpreter.minor.to_string())
                                                : fmt::format("let PATH find it first: RUN ln -sf {} /usr/local/bin/python", shell_argument(promised_path)),
-                         join_evidence({{Evidence::at(subject.recipe->place_of("python.version"))}, interpreter.evidence}));
+                         evidence);
+}
+
+/// Steps that use a Python which nothing has installed yet.
+std::vector<Answer::Found> missing_in_steps(const Case& subject) {
+  std::vector<Answer::Found> found;
+  const Build* build = build_of(subject);
+  if (build == nullptr) return found;
+  std::set<std::string> named;
+  const auto add = [&](const StepPlace& step, std::string_view program) {
+    const std::string name(base_name(program.substr(0, program.find(' '))));
+    const bool python = name.starts_with("python");
+    // A pip that is not there beside a Python that is: dockerfile/command-not-installed.
+    const auto& interpreters = subject.facts.interpreters();
+    if (!python && !(name.starts_with("pip") && interpreters.is_known() && interpreters->empty())) return;
+    // apt was asked for it in vain: python/not-in-distro says so.
+    const bool asked = std::any_of(build->apt.begin(), build->apt.end(), [&](const AptInstall& install) {
+      return std::any_of(install.packages.begin(), install.packages.end(), [&](const PackageRequest& package) { return package.name == name; });
+    });
+    if (asked || !named.insert(name).second) return;
+    const std::string minor = python && name.size() > 7 && name.find('.') != std::string::npos ? name.substr(6) : std::string("3.X");
+    found.push_back(found_at(step, fmt::format("this step runs {}, which neither the base image nor a step before it brings", escape_for_display(name)),
+                             fmt::format("install it before this step, or start FROM docker.io/library/python:{}-slim-bookworm", escape_for_display(minor))));
+  };
+  for (const ProgramUse& use : build->programs) {
+    if (use.there == ProgramUse::There::no && !use.guarded) add(use.at, use.name);
+  }
+  for (const PipInstall& install : build->pip) {
+    if (install.interpreter.missing) add(install.at, install.interpreter.program);
+  }
+  for (const ScriptDownload& script : build->scripts) {
+    if (script.run_by && script.run_by->missing) add(script.at, script.run_by->program);
+  }
+  for (const MinorCheck& check : build->minor_checks) {
+    if (check.interpreter.missing) add(check.at, check.interpreter.program);
+  }
+  return found;
 }
 
 Answer not_found(const Case& subject) {
-  if (!python_is_meant(subject)) return Answer::not_applicable();
+  if (std::vector<Answer::Found> found = missing_in_steps(subject); !found.empty()) return Answer::findings(std::move(found));
+  if (!python_is_meant(subject)) return python_is_used(subject) ? Answer::pass() : Answer::not_applicable();
   const auto& interpreters = subject.facts.interpreters();
   if (interpreters.is_unknown()) return undecided_for("the interpreters", interpreters);
   if (interpreters.is_known() && !interpreters->empty()) return Answer::pass();
@@ -76,7 +137,7 @@ Answer not_found(const Case& subject) {
 }
 
 Answer end_of_life(const Case& subject) {
-  if (!python_is_meant(subject)) return Answer::not_applicable();
+  if (!python_is_used(subject)) return Answer::not_applicable();
   if (const auto answer = no_interpreter(subject)) return *answer;
   const Interpreter& interpreter = *interpreter_of(subject);
   const PythonRelease* row = subject.knowledge.python_release(interpreter.minor);
@@ -87,10 +148,15 @@ Answer end_of_life(const Case& subject) {
 }
 
 Answer pre_release(const Case& subject) {
-  if (!python_is_meant(subject)) return Answer::not_applicable();
+  if (!python_is_used(subject)) return Answer::not_applicable();
   if (const auto answer = no_interpreter(subject)) return *answer;
   const Interpreter& interpreter = *interpreter_of(subject);
-  if (!interpreter.version) return Answer::undecided(fmt::format("the exact version of {}", escape_for_display(interpreter.path)));
+  if (!interpreter.version) {
+    // A tag or a package names the minor alone: that is its newest release, once there is one.
+    const PythonRelease* row = subject.knowledge.python_release(interpreter.minor);
+    if (subject.kind != SubjectKind::image && row != nullptr && row->released && !row->unverified && *row->released <= subject.today) return Answer::pass();
+    return Answer::undecided(fmt::format("the exact version of {}", escape_for_display(interpreter.path)));
+  }
   if (!interpreter.version->is_prerelease()) return Answer::pass();
   return Answer::finding(fmt::format("{} is Python {}, a pre-release", escape_for_display(interpreter.path), interpreter.version->to_string()),
                          fmt::format("use a release of Python {}", interpreter.minor.to_string()), interpreter.evidence);

@@ -36,8 +36,15 @@ std::vector<Evidence> join_evidence(std::initializer_list<std::vector<Evidence>>
 /// A path of the image as a word of a line to copy: quoted for a shell where that is needed, and harmless to show.
 std::string shell_argument(std::string_view text);
 
-/// Evidence that an environment variable of the config gives.
-Evidence env_evidence(std::string_view name);
+/// Why it is not known whether the worker's environment sets a variable, or to what: an unknown base, a value that comes
+/// from outside. Empty where that is known.
+std::string variable_open(const Case& subject, std::string_view name);
+
+/// The same of RUN_PYTHON_SDK_IN_DEFAULT_ENVIRONMENT; empty also for a release that does not read it.
+std::string opt_out_open(const Case& subject, const Version& release);
+
+/// What is to be said of a distribution whose version is not known: "it is asked for as numpy>=1.2".
+std::string version_open(const Distribution& distribution);
 
 inline constexpr std::string_view default_environment_variable = "RUN_PYTHON_SDK_IN_DEFAULT_ENVIRONMENT";
 

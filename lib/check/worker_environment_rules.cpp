@@ -27,7 +27,7 @@ Answer workdir_not_writable(const Case& subject) {
   const std::string path = escape_for_display(workdir->path);
   const std::string word = shell_argument(workdir->path);
   return Answer::finding(fmt::format("WORKDIR {} {}: boot of Beam {} writes pipeline_options.json there", path,
-                                     !workdir->exists ? "is in no layer, and the user cannot make it"
+                                     !workdir->exists ? "does not exist, and the user cannot make it"
                                      : workdir->is_directory ? fmt::format("cannot be written by user {}", escape_for_display(user->written)) : std::string("is no folder"),
                                      release->to_string()),
                          fmt::format("RUN mkdir -p {0} && chown {1}:{2} {0}  (before USER)", word, user->uid, user->gid),
@@ -45,10 +45,11 @@ Answer preset_worker_environment(const Case& subject) {
   std::vector<std::string> names;
   std::vector<Evidence> evidence;
   for (const std::string_view name : variables_of_boot) {
-    if (!subject.facts.variable(name)) continue;
+    if (!subject.facts.variable(name) && !subject.facts.env_unknown.contains(name)) continue;
     names.emplace_back(name);
-    evidence.push_back(env_evidence(name));
+    evidence.push_back(subject.facts.variable_evidence(name));
   }
+  if (names.empty() && !subject.facts.env_open.empty()) return Answer::undecided("the environment: " + subject.facts.env_open);
   if (names.empty()) return Answer::pass();
   return Answer::finding(fmt::format("the image presets {}, which boot itself sets for every worker", join_words(names)),
                          fmt::format("remove {} from the image's ENV", join_words(names)), evidence);
@@ -57,11 +58,12 @@ Answer preset_worker_environment(const Case& subject) {
 Answer pip_no_deps(const Case& subject) {
   if (!is_python_worker(subject)) return Answer::not_applicable();
   if (!subject.facts.env().is_known()) return undecided_for("the environment", subject.facts.env());
+  if (const std::string open = variable_open(subject, "PIP_NO_DEPS"); !open.empty()) return Answer::undecided(open);
   const std::string value = lower(subject.facts.variable("PIP_NO_DEPS").value_or(""));
   // pip's strtobool: what it takes for false.
   if (value.empty() || value == "0" || value == "n" || value == "no" || value == "f" || value == "false" || value == "off") return Answer::pass();
   return Answer::finding("PIP_NO_DEPS is set in the worker's environment: what --requirements_file or extra packages need is silently not installed",
-                         "keep it out of ENV; in one step of the build: RUN PIP_NO_DEPS=1 pip install ...", {env_evidence("PIP_NO_DEPS")});
+                         "keep it out of ENV; in one step of the build: RUN PIP_NO_DEPS=1 pip install ...", {subject.facts.variable_evidence("PIP_NO_DEPS")});
 }
 
 Answer build_backend_missing(const Case& subject) {

@@ -48,6 +48,7 @@ Answer venv_unavailable(const Case& subject) {
   if (!makes_venv(subject, release)) return Answer::not_applicable();
   const Interpreter& interpreter = *subject.facts.worker_interpreter();
   if (interpreter.has_venv && interpreter.has_ensurepip) return Answer::pass();
+  if (const std::string open = opt_out_open(subject, release); !open.empty()) return Answer::undecided(open);
   const std::string lacks = !interpreter.has_venv ? "no venv module" : "no ensurepip with a pip wheel";
   const Fact<OsRelease>& os = subject.facts.os_release();
   const bool debian = os.is_known() && (os->id == "debian" || os->id == "ubuntu") && interpreter.kind == Interpreter::Kind::system && interpreter.prefix == "/usr";
@@ -77,6 +78,7 @@ Answer author_venv_ignored(const Case& subject) {
   if (!makes_venv(subject, release)) return Answer::not_applicable();
   const Interpreter& interpreter = *subject.facts.worker_interpreter();
   if (interpreter.kind != Interpreter::Kind::venv || !has_packages(subject, interpreter)) return Answer::pass();
+  if (const std::string open = opt_out_open(subject, release); !open.empty()) return Answer::undecided(open);
   const bool opt_out = subject.knowledge.beam_has(BeamBehaviour::default_environment, release);
   return Answer::finding(fmt::format("the packages are in the venv {}, but boot of Beam {} makes a venv of its own over the base interpreter{}: it does not see them "
                                      "(ModuleNotFoundError)",
@@ -90,13 +92,17 @@ Answer author_venv_ignored(const Case& subject) {
 Answer default_environment_ignored(const Case& subject) {
   if (const auto answer = not_asked(subject)) return *answer;
   const std::optional<std::string> value = subject.facts.variable(default_environment_variable);
-  if (!value || value->empty()) return Answer::not_applicable();
   const Version& release = beam_release(subject).value();
+  if (!value || value->empty()) {
+    const bool read = subject.knowledge.beam_has(BeamBehaviour::default_environment, release);
+    const std::string open = read ? std::string() : variable_open(subject, default_environment_variable);
+    return open.empty() ? Answer::not_applicable() : Answer::undecided(open);
+  }
   const Version& since = subject.knowledge.beam_since(BeamBehaviour::default_environment);
   if (subject.knowledge.beam_has(BeamBehaviour::default_environment, release)) return Answer::pass();
   return Answer::finding(fmt::format("{} is set, but Beam {} does not read it (from {} on)", default_environment_variable, release.to_string(), since.to_string()),
                          fmt::format("use Beam {} or later, or remove the variable and install into the base interpreter", since.to_string()),
-                         join_evidence({{env_evidence(default_environment_variable)}, beam_release(subject).evidence()}));
+                         join_evidence({{subject.facts.variable_evidence(default_environment_variable)}, beam_release(subject).evidence()}));
 }
 
 Answer python_not_on_path(const Case& subject) {
@@ -114,7 +120,7 @@ Answer python_not_on_path(const Case& subject) {
     if (works(python3) || subject.facts.variable("PYTHON_PATH")) return undecided_for("the Beam release", known_release);
     return Answer::finding("neither `python` nor `python3` is on PATH, and boot starts one of them",
                            fmt::format("RUN ln -s {} /usr/local/bin/python, and a PATH with /usr/local/bin in it", shell_argument(interpreters->front().path)),
-                           join_evidence({{env_evidence("PATH")}, interpreters->front().evidence}));
+                           join_evidence({{subject.facts.variable_evidence("PATH")}, interpreters->front().evidence}));
   }
   // From 2.51, in its venv, boot takes PYTHON_PATH, python or python3; else it runs the word "python".
   if (works(python)) return Answer::pass();
@@ -122,27 +128,36 @@ Answer python_not_on_path(const Case& subject) {
   const bool fallback = subject.knowledge.beam_has(BeamBehaviour::python_fallback, release);
   const bool opted_out = runs_in_default_environment(subject, release);
   const auto value = subject.facts.variable("PYTHON_PATH");
-  if (fallback && !opted_out && (works(python3) || (value && !value->empty()))) return Answer::pass();
+  if (fallback && !opted_out && (works(python3) || (value && !value->empty()))) {
+    const std::string open = opt_out_open(subject, release);
+    return open.empty() ? Answer::pass() : Answer::undecided(open);
+  }
+  if (fallback && !opted_out) {
+    if (const std::string open = variable_open(subject, "PYTHON_PATH"); !open.empty()) return Answer::undecided(open);
+  }
   const std::string target = works(python3) ? python3->found_at : interpreters->front().path;
   const std::string state = python != nullptr && python->dangles ? fmt::format("`python` at {} dangles", escape_for_display(python->found_at)) : "there is no `python` on PATH";
   return Answer::finding(fmt::format("{}, and boot of Beam {} runs exactly that{}", state, release.to_string(),
                                      opted_out && fallback ? fmt::format(" ({} is set)", default_environment_variable) : std::string()),
                          fmt::format("RUN ln -s {} /usr/local/bin/python", shell_argument(target)),
-                         join_evidence({{env_evidence("PATH")}, interpreters->front().evidence}));
+                         join_evidence({{subject.facts.variable_evidence("PATH")}, interpreters->front().evidence}));
 }
 
 Answer python_path_misused(const Case& subject) {
   if (const auto answer = not_asked(subject)) return *answer;
   const auto value = subject.facts.variable("PYTHON_PATH");
-  if (!value || value->empty()) return Answer::not_applicable();
   const Version& release = beam_release(subject).value();
   if (!subject.knowledge.beam_has(BeamBehaviour::python_fallback, release)) return Answer::not_applicable();
+  if (!value || value->empty()) {
+    const std::string open = variable_open(subject, "PYTHON_PATH");
+    return open.empty() ? Answer::not_applicable() : Answer::undecided(open);
+  }
   const Fact<Command>& program = subject.facts.python_path();
   const bool list = value->find(':') != std::string::npos || value->ends_with('/') || value->find("-packages") != std::string::npos;
   if (!list && program.is_unknown()) return undecided_for("the program that PYTHON_PATH names", program);
   if (!list && program.is_known() && program->executable) return Answer::pass();
   return Answer::finding(fmt::format("PYTHON_PATH is \"{}\": boot of Beam {} executes its value as the interpreter", escape_for_display(*value), release.to_string()),
-                         fmt::format("ENV PYTHONPATH=\"{}\"  (without the underscore), if a search path was meant", escape_for_display(*value)), {env_evidence("PYTHON_PATH")});
+                         fmt::format("ENV PYTHONPATH=\"{}\"  (without the underscore), if a search path was meant", escape_for_display(*value)), {subject.facts.variable_evidence("PYTHON_PATH")});
 }
 
 Answer pip_location(const Case& subject) {
@@ -155,6 +170,7 @@ Answer pip_location(const Case& subject) {
   const Fact<Command>& pip = subject.facts.usr_local_pip();
   if (pip.is_unknown()) return undecided_for("/usr/local/bin/pip", pip);
   if (pip.is_known() && !pip->dangles) return Answer::pass();
+  if (const std::string open = variable_open(subject, "pip"); !open.empty()) return Answer::undecided(open);
   const Command* elsewhere = command(subject.facts, "pip");
   return Answer::finding(documented_only ? Level::warning : Level::error,
                          fmt::format("there is no pip at /usr/local/bin/pip, where {} looks for it{}",
@@ -168,7 +184,11 @@ Answer pip_missing(const Case& subject) {
   if (const auto answer = no_interpreter(subject)) return *answer;
   const Version& release = beam_release(subject).value();
   // Later releases use the pip that ensurepip puts into their venv.
-  if (makes_venv(subject, release)) return Answer::not_applicable();
+  if (makes_venv(subject, release)) {
+    const Interpreter& one = *subject.facts.worker_interpreter();
+    const std::string open = one.pip || one.has_pip ? std::string() : opt_out_open(subject, release);
+    return open.empty() ? Answer::not_applicable() : Answer::undecided(open);
+  }
   if (!subject.knowledge.beam_has(BeamBehaviour::pip_as_module, release)) {
     if (const auto named = subject.facts.variable("pip"); named && !named->empty()) return Answer::not_applicable();
     if (!subject.knowledge.beam_has(BeamBehaviour::pip_on_path, release) && !subject.facts.usr_local_pip().is_known()) {
@@ -192,6 +212,7 @@ Answer venv_not_creatable(const Case& subject) {
   const Fact<bool>& writable = subject.facts.venv_folder_writable();
   if (!writable.is_known()) return undecided_for("who may write below /opt/apache", writable);
   if (writable.value()) return Answer::pass();
+  if (const std::string open = opt_out_open(subject, release); !open.empty()) return Answer::undecided(open);
   const bool dataflow = subject.judged_as.on_dataflow();
   return Answer::finding(dataflow ? Level::note : Level::error,
                          fmt::format("user {} cannot create /opt/apache/beam-venv, which boot of Beam {} makes at start{}", escape_for_display(user->written),
