@@ -62,11 +62,15 @@ const Version& Knowledge::beam_since(BeamBehaviour behaviour) const { return row
 const std::string& Knowledge::beam_source(BeamBehaviour behaviour) const { return row_of(*tables_, behaviour).source; }
 
 const BeamImagePins* Knowledge::beam_pins(const Version& beam, const PythonMinor& python) const {
-  const auto& rows = tables_->get<BeamImagePins>().rows;
   const Version base = beam.base();
-  const auto found = std::find_if(rows.begin(), rows.end(),
-                                  [&](const BeamImagePins& row) { return row.python == python && row.beam == base; });
-  return found == rows.end() ? nullptr : &*found;
+  const std::string minor = python.to_string();
+  return tables_->pick<BeamImagePins>(
+      [&](const knowledge::CompiledNode& row) {
+        if (row.text("python") != minor) return false;
+        const auto version = Version::parse(row.text("beam"));
+        return version && *version == base;
+      },
+      [&](const BeamImagePins& row) { return row.python == python && row.beam == base; });
 }
 
 const std::vector<TpuType>& Knowledge::tpus() const { return tables_->get<TpuType>().rows; }

@@ -109,54 +109,81 @@ const YamlNode* read_head(const YamlNode& document, std::string_view name, Table
 bool check_columns(const YamlNode& row, const std::vector<std::string>& columns,
                    const std::vector<std::string>& required, Faults& faults);
 
-/// `checked`: the table went through this before (it was compiled), so rows are not looked at as a whole again.
-/// Compiling a few hundred patterns only to see that they compile would cost more than the answer.
+/// Reads one row; nothing where something is wrong with it, which is among the faults then.
+/// `checked`: it went through this before (it was compiled), so its columns and the row as a whole are not looked at
+/// again. Compiling a few hundred patterns only to see that they compile would cost more than the answer.
+template <class RowType>
+std::optional<RowType> read_row(const YamlNode& node, const TableSpec<RowType>& spec, Faults& faults, bool checked) {
+  if (!checked) {
+    std::vector<std::string> names;
+    std::vector<std::string> needed = {"source"};
+    for (const auto& column : spec.columns) {
+      names.push_back(column.name);
+      if (column.required) needed.push_back(column.name);
+    }
+    names.insert(names.end(), {"source", "unverified"});
+    if (!check_columns(node, names, needed, faults)) return std::nullopt;
+  }
+  RowType row;
+  bool whole = true;
+  std::size_t next = 0;  // columns mostly stand in the order of the spec
+  for (const YamlEntry& entry : node.entries) {
+    std::string wrong;
+    if (entry.key == "source") {
+      wrong = read_value(entry.value, row.source);
+    } else if (entry.key == "unverified") {
+      wrong = read_value(entry.value, row.unverified);
+    } else {
+      const std::size_t count = spec.columns.size();
+      std::size_t tried = 0;
+      while (tried < count && spec.columns[(next + tried) % count].name != entry.key) ++tried;
+      if (tried == count) {
+        whole = false;  // unknown: told by check_columns
+        continue;
+      }
+      next = (next + tried) % count;
+      wrong = spec.columns[next].read(entry.value, row);
+      next = (next + 1) % count;
+    }
+    if (wrong.empty()) continue;
+    faults.add(entry.value, entry.key + ": " + wrong);
+    whole = false;
+  }
+  for (const auto& column : spec.columns) whole = whole && (!column.required || node.find(column.name) != nullptr);
+  if (!whole || node.find("source") == nullptr) return std::nullopt;
+  if (checked || !spec.check) return row;
+  if (std::string wrong = spec.check(row); !wrong.empty()) {
+    faults.add(node, std::move(wrong));
+    return std::nullopt;
+  }
+  return row;
+}
+
 template <class RowType>
 TableOf<RowType> read_table(const YamlNode& document, const TableSpec<RowType>& spec, Faults& faults,
                             bool checked = false) {
-  std::vector<std::string> names;
-  std::vector<std::string> needed = {"source"};
-  for (const auto& column : spec.columns) {
-    names.push_back(column.name);
-    if (column.required) needed.push_back(column.name);
-  }
-  names.insert(names.end(), {"source", "unverified"});
-
   TableOf<RowType> table;
   const YamlNode* rows = read_head(document, spec.name, table, faults);
   if (rows == nullptr) return table;
+  table.rows.reserve(rows->items.size());
+  table.places.reserve(rows->items.size());
   std::unordered_map<std::string, std::size_t> lines_of_keys;
   for (const YamlNode& node : rows->items) {
-    if (!check_columns(node, names, needed, faults)) continue;
-    RowType row;
-    bool whole = true;
-    const auto read = [&](const std::string& name, auto&& reader) {
-      const YamlNode* value = node.find(name);
-      if (value == nullptr) return;
-      const std::string wrong = reader(*value, row);
-      if (wrong.empty()) return;
-      faults.add(*value, name + ": " + wrong);
-      whole = false;
-    };
-    for (const auto& column : spec.columns) read(column.name, column.read);
-    read("source", [](const YamlNode& value, RowType& into) { return read_value(value, into.source); });
-    read("unverified", [](const YamlNode& value, RowType& into) { return read_value(value, into.unverified); });
-    for (const std::string& name : needed) whole = whole && node.find(name) != nullptr;
-    if (!whole) continue;
-    if (std::string wrong = spec.check && !checked ? spec.check(row) : std::string(); !wrong.empty()) {
-      faults.add(node, std::move(wrong));
-      continue;
+    auto row = read_row(node, spec, faults, checked);
+    if (!row) continue;
+    if (!checked) {
+      const auto [known, fresh] = lines_of_keys.emplace(spec.key(*row), node.line);
+      if (!fresh) {
+        faults.add(node, "a second row for " + known->first + ", the first is in line " + std::to_string(known->second),
+                   "keep one of them");
+        continue;
+      }
     }
-    const auto [known, fresh] = lines_of_keys.emplace(spec.key(row), node.line);
-    if (!fresh) {
-      faults.add(node, "a second row for " + known->first + ", the first is in line " + std::to_string(known->second),
-                 "keep one of them");
-      continue;
-    }
+    const bool in_order = !spec.before || table.rows.empty() || !spec.before(*row, table.rows.back());
     const auto at =
-        spec.before ? std::upper_bound(table.rows.begin(), table.rows.end(), row, spec.before) : table.rows.end();
+        in_order ? table.rows.end() : std::upper_bound(table.rows.begin(), table.rows.end(), *row, spec.before);
     table.places.insert(table.places.begin() + (at - table.rows.begin()), {faults.file(), node.line, node.column});
-    table.rows.insert(at, std::move(row));
+    table.rows.insert(at, std::move(*row));
   }
   return table;
 }
