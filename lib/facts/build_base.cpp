@@ -258,6 +258,7 @@ BuildState base_state(const std::string& written, const std::string& expanded, c
   const BaseSoftware software = base_software(*reference, state.row ? &*state.row : nullptr, knowledge, evidence);
   state.cuda = software.cuda;
   state.cudnn = software.cudnn;
+  state.frameworks = software.frameworks;
   state.cuda_open = software.not_known;
   if (state.row && (state.row->kind == "os" || state.row->kind == "python" || state.row->kind == "beam-sdk" || state.row->kind == "conda")) {
     state.cuda_open.clear();

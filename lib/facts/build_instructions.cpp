@@ -87,6 +87,14 @@ void BuildReader::read() {
   global_arguments();
   states_.resize(dockerfile_.stages.size());
   for (std::size_t i = 0; i < dockerfile_.stages.size(); ++i) stage(i);
+  for (std::size_t i = 0; i < dockerfile_.stages.size(); ++i) {
+    StageContract contract;
+    contract.stage = dockerfile_.stages[i].name.empty() ? std::to_string(i) : dockerfile_.stages[i].name;
+    contract.place = dockerfile_.instructions[dockerfile_.stages[i].from].place;
+    contract.last = i + 1 == dockerfile_.stages.size();
+    build_->stages.push_back(std::move(contract));
+  }
+  build_->stage = build_->stages[target_].stage;
   for (const Place& place : dockerfile_.env_comments) {
     const auto next = std::find_if(dockerfile_.instructions.rbegin(), dockerfile_.instructions.rend(),
                                    [&](const Instruction& one) { return one.place.line <= place.line; });

@@ -95,6 +95,7 @@ struct BuildState {
   std::string pythons_open;             // why there may be other interpreters
   std::vector<CudaToolkit> cuda;
   std::vector<Cudnn> cudnn;
+  std::vector<Framework> frameworks;    // that the base brings
   std::string cuda_open;                // why there may be others
   std::optional<Evidence> spark;        // a Spark distribution was unpacked
   std::optional<Evidence> java;
