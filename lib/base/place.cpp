@@ -13,10 +13,8 @@ std::string to_string(const Place& place) {
   return text;
 }
 
-namespace {
-
 // A caret below the column. The line is shown escaped, so the caret counts what the escaping made of the bytes before.
-std::string caret_line(const Diagnostic& diagnostic) {
+std::string shown_line(const Diagnostic& diagnostic) {
   constexpr std::size_t longest = 160;
   const std::string_view line = diagnostic.line_text;
   const std::size_t column = diagnostic.place.column == 0 ? 0 : diagnostic.place.column - 1;
@@ -35,13 +33,11 @@ std::string caret_line(const Diagnostic& diagnostic) {
   return text;
 }
 
-}  // namespace
-
 std::string to_string(const Diagnostic& diagnostic) {
   std::string text = to_string(diagnostic.place);
   text += diagnostic.level == Diagnostic::Level::error ? ": error: " : ": warning: ";
   text += diagnostic.message + "\n";
-  if (!diagnostic.line_text.empty()) text += caret_line(diagnostic);
+  if (!diagnostic.line_text.empty()) text += shown_line(diagnostic);
   if (!diagnostic.hint.empty()) text += "  = " + diagnostic.hint + "\n";
   return text;
 }

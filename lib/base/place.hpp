@@ -34,6 +34,9 @@ struct Diagnostic {
 /// Everything that comes from the file is escaped for a terminal.
 std::string to_string(const Diagnostic& diagnostic);
 
+/// Its line, shortened around the column and escaped, with a caret below: two lines, or one where no column is known.
+std::string shown_line(const Diagnostic& diagnostic);
+
 bool has_errors(const std::vector<Diagnostic>& diagnostics) noexcept;
 
 }  // namespace imgforge

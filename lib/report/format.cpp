@@ -1,5 +1,8 @@
 #include "report/report.hpp"
 
+extern "C" const char imgforge_report_schema_begin[];
+extern "C" const char imgforge_report_schema_end[];
+
 namespace imgforge {
 
 std::string_view to_string(ReportFormat format) noexcept {
@@ -18,6 +21,28 @@ std::optional<ReportFormat> parse_report_format(std::string_view text) noexcept 
     if (text == to_string(format)) return format;
   }
   return std::nullopt;
+}
+
+std::string write(const Report& report, ReportFormat format, const TextStyle& style) {
+  switch (format) {
+    case ReportFormat::text: return to_text(report, style);
+    case ReportFormat::json: return to_json(report);
+    case ReportFormat::sarif: return to_sarif(report);
+    case ReportFormat::junit: return to_junit(report);
+    case ReportFormat::github: return to_github(report);
+  }
+  return {};
+}
+
+std::string_view report_json_schema() { return {imgforge_report_schema_begin, imgforge_report_schema_end}; }
+
+std::string rule_url(std::string_view rule) {
+  // The anchor that GitHub and GitLab make of the heading.
+  std::string url = "https://imgforge.dev/docs/rules.md#";
+  for (const char c : rule) {
+    if (c != '/') url += c;
+  }
+  return url;
 }
 
 }  // namespace imgforge

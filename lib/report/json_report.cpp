@@ -11,28 +11,50 @@ using nlohmann::json;
 
 namespace {
 
-/// The same fault of the same image after a rebuild has the same fingerprint: layers and wording do not enter.
-std::string fingerprint(const Finding& finding) {
-  std::string key = finding.rule;
-  for (const Evidence& evidence : finding.evidence) key += "\n" + evidence.path + "|" + evidence.config + "|" + evidence.label + "|" + evidence.place.file;
-  return Digest::of(key).hex().substr(0, 16);
+json finding_to_json(const Finding& finding) {
+  json item = {{"rule", finding.rule},
+               {"level", to_string(finding.level)},
+               {"message", to_utf8(finding.message)},
+               {"fix", to_utf8(finding.fix)},
+               {"url", rule_url(finding.rule)},
+               {"fingerprint", fingerprint(finding)},
+               {"evidence", json::array()}};
+  for (const Evidence& evidence : finding.evidence) item["evidence"].push_back(to_json(evidence));
+  return item;
 }
 
-json findings_of(const Outcome& outcome) {
+json ignored_of(const Outcome& outcome) {
   json list = json::array();
-  for (const Finding& finding : outcome.findings) {
-    const Rule* rule = find_rule(finding.rule);
-    json item = {{"rule", finding.rule}, {"level", to_string(finding.level)}, {"message", to_utf8(finding.message)}, {"fix", to_utf8(finding.fix)},
-                 {"url", rule != nullptr ? rule->source : std::string_view{}}, {"fingerprint", fingerprint(finding)}, {"evidence", json::array()}};
-    for (const Evidence& evidence : finding.evidence) item["evidence"].push_back(to_json(evidence));
+  for (const Ignored& ignored : outcome.ignored) {
+    json item = finding_to_json(ignored.finding);
+    item["reason"] = ignored.reason.empty() ? json(nullptr) : json(to_utf8(ignored.reason));
+    item["until"] = ignored.until ? json(ignored.until->to_string()) : json(nullptr);
+    item["by"] = ignored.by == Evidence{} ? json(nullptr) : to_json(ignored.by);
     list.push_back(std::move(item));
   }
   return list;
 }
 
+json warnings_of(const Outcome& outcome) {
+  json list = json::array();
+  for (const Diagnostic& warning : outcome.warnings) {
+    json item = to_json(Evidence::at(warning.place));
+    item["message"] = to_utf8(warning.message);
+    if (!warning.hint.empty()) item["hint"] = to_utf8(warning.hint);
+    list.push_back(std::move(item));
+  }
+  return list;
+}
+
+json findings_of(const Outcome& outcome) {
+  json list = json::array();
+  for (const Finding& finding : outcome.findings) list.push_back(finding_to_json(finding));
+  return list;
+}
+
 json subject_to_json(const Subject& subject) {
-  json item = {{"kind", "image"}, {"name", to_utf8(subject.name)}, {"depth", "full"}, {"findings", findings_of(subject.outcome)},
-               {"undecided", json::array()}, {"ignored", json::array()}, {"not_asked", json::array()}, {"passed", subject.outcome.passed}};
+  json item = {{"kind", to_string(subject.kind)}, {"name", to_utf8(subject.name)}, {"depth", "full"}, {"findings", findings_of(subject.outcome)},
+               {"undecided", json::array()}, {"ignored", ignored_of(subject.outcome)}, {"warnings", warnings_of(subject.outcome)}, {"not_asked", json::array()}, {"passed", subject.outcome.passed}};
   if (!subject.digest.empty()) item["digest"] = subject.digest;
   if (!subject.platform.empty()) item["platform"] = to_utf8(subject.platform);
   if (subject.judged_as) {
@@ -47,7 +69,7 @@ json subject_to_json(const Subject& subject) {
   } else {
     item["verdict"] = to_string(subject.outcome.verdict);
     // Every byte that was read was proven by its digest, or by its diff id where it has none.
-    item["assurance"] = "digest";
+    if (subject.kind == SubjectKind::image) item["assurance"] = "digest";
   }
   for (const Undecided& undecided : subject.outcome.undecided) {
     item["undecided"].push_back({{"rule", undecided.rule}, {"level", to_string(undecided.level)}, {"needs", to_utf8(undecided.needs)}});
@@ -69,6 +91,13 @@ json subject_to_json(const Subject& subject) {
 }
 
 }  // namespace
+
+std::string fingerprint(const Finding& finding) {
+  std::string key = finding.rule;
+  for (const Evidence& evidence : finding.evidence)
+    key += "\n" + evidence.path + "|" + evidence.config + "|" + evidence.label + "|" + evidence.place.file;
+  return Digest::of(key).hex().substr(0, 16);
+}
 
 int exit_code(const Report& report, bool strict) {
   int code = 0;

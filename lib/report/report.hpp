@@ -59,6 +59,7 @@ struct Report {
   std::vector<Subject> subjects;
   Date today;
   std::string knowledge_version;
+  Level fail_on = Level::error;  // --fail-on
 };
 
 /// The exit code of a report: the largest of its subjects' (DESIGN: 0 clean, 1 findings, 3 unreadable). With `strict`,
@@ -73,8 +74,30 @@ struct TextStyle {
 };
 std::string to_text(const Report& report, const TextStyle& style);
 
+/// The page of a rule: "https://.../rules.md#beamboot-missing".
+std::string rule_url(std::string_view rule);
+
+/// The same for the same fault of the same subject, whatever lies around it: layers, lines and wording do not enter.
+std::string fingerprint(const Finding& finding);
+
+/// SARIF 2.1.0 (OASIS), one run. Columns are Unicode code points; fingerprints are partialFingerprints["imgforge/v1"].
+std::string to_sarif(const Report& report);
+
+/// JUnit's XML as CI systems read it: a suite a subject, a case a rule that was asked. A finding at or above fail_on is a
+/// failure, what is undecided or ignored is skipped, a subject without verdict is an error.
+std::string to_junit(const Report& report);
+
+/// Workflow commands of GitHub Actions: "::error file=...,line=...,col=...,title=...::message", one a line.
+std::string to_github(const Report& report);
+
 enum class ReportFormat { text, json, sarif, junit, github };
 std::string_view to_string(ReportFormat format) noexcept;
 std::optional<ReportFormat> parse_report_format(std::string_view text) noexcept;
+
+/// In that format; `style` is for text.
+std::string write(const Report& report, ReportFormat format, const TextStyle& style = {});
+
+/// The JSON Schema (draft 2020-12) of to_json's documents.
+std::string_view report_json_schema();
 
 }  // namespace imgforge
