@@ -116,7 +116,7 @@ std::vector<Subject> check_file(const std::string& file, const TextCheck& option
 int check_all(const CheckCommand& command) {
   const TextCheck options = options_of(command);
   const Knowledge knowledge = load_knowledge(command.knowledge);
-  Report report{{}, options.today, knowledge.version()};
+  Report report{{}, options.today, knowledge.version(), options.fail_on};
   for (const std::string& file : files_to_check(command.files)) {
     for (Subject& subject : check_file(file, options, knowledge)) report.subjects.push_back(std::move(subject));
   }

@@ -15,6 +15,7 @@ using Action = std::function<int()>;
 
 void add_render(CLI::App& app, Action& action);
 void add_check(CLI::App& app, Action& action);
+void add_schema(CLI::App& app, Action& action);
 void add_verify(CLI::App& app, Action& action);
 void add_inspect(CLI::App& app, Action& action);
 void add_explain(CLI::App& app, Action& action);

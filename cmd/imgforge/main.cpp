@@ -79,6 +79,7 @@ int run(int argc, char* argv[]) {
   Action action;
   add_render(app, action);
   add_check(app, action);
+  add_schema(app, action);
   add_verify(app, action);
   add_inspect(app, action);
   add_explain(app, action);

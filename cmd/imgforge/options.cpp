@@ -69,8 +69,10 @@ void Progress::show(std::uint64_t done, std::uint64_t total) {
 }
 
 void add_output_options(CLI::App& command, OutputOptions& options) {
-  const std::map<std::string, ReportFormat> formats = {{"text", ReportFormat::text}, {"json", ReportFormat::json}};
-  command.add_option("--format", options.format, "text or json")
+  std::map<std::string, ReportFormat> formats;
+  for (const ReportFormat format : {ReportFormat::text, ReportFormat::json, ReportFormat::sarif, ReportFormat::junit, ReportFormat::github})
+    formats.emplace(to_string(format), format);
+  command.add_option("--format", options.format, "text, json, sarif, junit or github")
       ->transform(CLI::CheckedTransformer(formats).description(""))
       ->type_name("FORMAT")
       ->default_str("text");
@@ -80,7 +82,7 @@ void add_output_options(CLI::App& command, OutputOptions& options) {
 
 void write_report(const Report& report, const OutputOptions& options) {
   const bool color = options.output.empty() && color_on_stdout();
-  const std::string text = options.format == ReportFormat::json ? to_json(report) : to_text(report, {color, options.verbose});
+  const std::string text = write(report, options.format, {color, options.verbose});
   if (options.output.empty())
     print(text);
   else

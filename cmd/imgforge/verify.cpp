@@ -9,6 +9,7 @@
 #include "base/file.hpp"
 #include "base/text.hpp"
 #include "check/checker.hpp"
+#include "check/ignores.hpp"
 #include "command.hpp"
 #include "facts/from_image.hpp"
 #include "options.hpp"
@@ -26,6 +27,7 @@ struct VerifyOptions {
   std::string recipe;
   std::string target;
   OutputOptions output;
+  std::vector<std::string> ignores;
   std::string fail_on = "error";
   std::string today;
   std::string knowledge;
@@ -76,7 +78,14 @@ Subject verify_one(const std::string& name, const VerifyOptions& options, const 
     input.recipe = recipe ? &*recipe : nullptr;
     input.judged_as = judge_target(facts, input.recipe, target, given ? RecipeFrom::user : RecipeFrom::label);
     subject.judged_as = input.judged_as;
-    subject.outcome = check(input, {*parse_level(options.fail_on)});
+    const CheckOptions judging{*parse_level(options.fail_on)};
+    subject.outcome = check(input, judging);
+    // Never those of the label: an image cannot waive its own faults.
+    Ignores ignores;
+    if (given) ignores.add(*given);
+    for (const std::string& text : options.ignores) ignores.add_option(text);
+    ignores.apply(subject.outcome, today, judging, SubjectKind::image);
+    subject.outcome.warnings = ignores.warnings(today);
     if (options.output.format == ReportFormat::json) {
       auto values = std::make_shared<nlohmann::json>();
       auto evidence = std::make_shared<nlohmann::json>();
@@ -100,9 +109,10 @@ Subject verify_one(const std::string& name, const VerifyOptions& options, const 
 int verify(const VerifyOptions& options) {
   std::optional<Runner> target;
   if (!options.target.empty()) target = target_of(options.target);
+  for (const std::string& text : options.ignores) Ignores().add_option(text);  // before any image is opened
   const Knowledge knowledge = load_knowledge(options.knowledge);
   const std::optional<Recipe> recipe = recipe_of_file(options.recipe);
-  Report report{{}, date_or_today(options.today), knowledge.version()};
+  Report report{{}, date_or_today(options.today), knowledge.version(), *parse_level(options.fail_on)};
   for (const std::string& name : options.images) report.subjects.push_back(verify_one(name, options, recipe, target, knowledge, report.today));
   write_report(report, options.output);
   return exit_code(report, options.strict);
@@ -127,6 +137,8 @@ void add_verify(CLI::App& app, Action& action) {
   add_output_options(*command, options->output);
   command->add_option("--fail-on", options->fail_on, "The level of a finding from which on the verdict is fail")
       ->check(CLI::IsMember({"error", "warning", "note"}))->type_name("LEVEL")->capture_default_str();
+  command->add_option("--ignore", options->ignores, "Leave a rule out of the verdict: RULE or RULE=REASON; may be repeated")
+      ->type_name("RULE")->expected(1)->take_all();
   command->add_flag("--strict", options->strict, "A verdict of undecided is exit code 1, too");
   command->add_option("--today", options->today, "The date that end-of-life tables are held against")->type_name("YYYY-MM-DD");
   command->add_option("--knowledge", options->knowledge, "Lay the tables of this folder over the built-in ones")->type_name("DIR");

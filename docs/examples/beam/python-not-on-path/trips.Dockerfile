@@ -1,0 +1,7 @@
+FROM ubuntu:22.04
+RUN apt-get update \
+ && apt-get install -y --no-install-recommends python3 python3-pip python3-venv \
+ && rm -rf /var/lib/apt/lists/*
+RUN pip3 install --no-cache-dir 'apache-beam[gcp]==2.48.0'
+COPY --from=apache/beam_python3.10_sdk:2.48.0 /opt/apache/beam /opt/apache/beam
+ENTRYPOINT ["/opt/apache/beam/boot"]

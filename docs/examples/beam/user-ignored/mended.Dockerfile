@@ -1,0 +1,2 @@
+# imgforge check --target dataflow
+FROM apache/beam_python3.12_sdk:2.70.0

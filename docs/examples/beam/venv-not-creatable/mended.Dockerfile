@@ -1,0 +1,4 @@
+# imgforge check --target portable
+FROM apache/beam_python3.12_sdk:2.70.0
+RUN mkdir -p /opt/apache/beam-venv && chown 65532:65532 /opt/apache/beam-venv
+USER 65532:65532

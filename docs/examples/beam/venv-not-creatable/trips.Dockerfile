@@ -1,0 +1,3 @@
+# imgforge check --target portable
+FROM apache/beam_python3.12_sdk:2.70.0
+USER 65532:65532

@@ -1,0 +1,3 @@
+FROM ubuntu:24.04
+RUN apt-get update && apt-get install -y --no-install-recommends python3 python3-pip
+RUN pip3 install --no-cache-dir h3==4.1.2

@@ -1,0 +1,2 @@
+FROM python:3.12-slim-bookworm
+RUN pip install --no-cache-dir torch==2.4.1
