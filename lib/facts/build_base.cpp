@@ -60,7 +60,8 @@ void usual_folders(BuildState& state, bool merged_usr) {
   for (const char* folder : {"/etc", "/usr", "/var", "/root", "/run", "/boot", "/dev", "/proc", "/sys"}) {
     state.files.mark(folder, BuildFiles::Mark::base, reason, state.base_evidence);
   }
-  for (const char* folder : {"/opt", "/home", "/mnt", "/media", "/srv", "/tmp"}) state.files.make_folder(folder, state.base_evidence);
+  for (const char* folder : {"/opt", "/home", "/mnt", "/media", "/srv", "/tmp"})
+    state.files.make_folder(folder, state.base_evidence);
   state.files.mark("/usr/local", BuildFiles::Mark::closed, "", state.base_evidence);
   for (const char* folder : {"bin", "etc", "games", "include", "lib", "man", "sbin", "share", "src"}) {
     state.files.mark(std::string("/usr/local/") + folder, BuildFiles::Mark::base, reason, state.base_evidence);
@@ -122,8 +123,8 @@ std::optional<Version> exact_python(std::string_view tag) {
   return version && version->release().size() >= 3 ? version : std::nullopt;
 }
 
-BuildDistribution in_base(const std::string& name, const std::optional<Version>& version, const Interpreter& interpreter,
-                          const Evidence& evidence) {
+BuildDistribution in_base(const std::string& name, const std::optional<Version>& version,
+                          const Interpreter& interpreter, const Evidence& evidence) {
   BuildDistribution found;
   found.by = BuildDistribution::By::base;
   found.distribution.name = name;
@@ -134,7 +135,8 @@ BuildDistribution in_base(const std::string& name, const std::optional<Version>&
   return found;
 }
 
-void base_python(BuildState& state, const BaseImage& row, const std::string& tag, const BaseSoftware& software, const Knowledge& knowledge) {
+void base_python(BuildState& state, const BaseImage& row, const std::string& tag, const BaseSoftware& software,
+                 const Knowledge& knowledge) {
   if (row.python_path.empty()) return;
   const Evidence& evidence = state.base_evidence;
   const std::size_t slash = row.python_path.rfind('/');
@@ -143,7 +145,8 @@ void base_python(BuildState& state, const BaseImage& row, const std::string& tag
   python.in_base = true;
   Interpreter& interpreter = python.interpreter;
   interpreter.prefix = folder.substr(0, folder.rfind('/'));
-  interpreter.kind = interpreter.prefix.find("conda") == std::string::npos ? Interpreter::Kind::system : Interpreter::Kind::conda;
+  interpreter.kind =
+      interpreter.prefix.find("conda") == std::string::npos ? Interpreter::Kind::system : Interpreter::Kind::conda;
   interpreter.has_venv = interpreter.has_ensurepip = true;
   std::vector<std::string> names = {"python3"};
   const auto listed = [&](const char* name) {
@@ -155,8 +158,10 @@ void base_python(BuildState& state, const BaseImage& row, const std::string& tag
     interpreter.minor = *row.python;
     interpreter.path = folder + "/python" + row.python->to_string();
     if (row.kind == "python") interpreter.version = exact_python(tag);
-    const std::string library = interpreter.prefix == "/usr" ? "/usr/local/lib/python" : interpreter.prefix + "/lib/python";
-    interpreter.site_packages = {library + row.python->to_string() + (interpreter.prefix == "/usr" ? "/dist-packages" : "/site-packages")};
+    const std::string library =
+        interpreter.prefix == "/usr" ? "/usr/local/lib/python" : interpreter.prefix + "/lib/python";
+    interpreter.site_packages = {library + row.python->to_string() +
+                                 (interpreter.prefix == "/usr" ? "/dist-packages" : "/site-packages")};
   } else {
     python.minor_known = false;
     python.not_known = fmt::format("which Python {} has", escape_for_display(state.base));
@@ -166,7 +171,8 @@ void base_python(BuildState& state, const BaseImage& row, const std::string& tag
   if (interpreter.kind == Interpreter::Kind::conda) {
     state.files.mark(interpreter.prefix, BuildFiles::Mark::base, "which files conda's folder holds", evidence);
     for (const char* program : {"conda", "activate"}) {
-      if (std::string_view(program) == "conda" || listed(program)) state.files.put(folder + "/" + program, plain(BuildFile::Kind::program, evidence));
+      if (std::string_view(program) == "conda" || listed(program))
+        state.files.put(folder + "/" + program, plain(BuildFile::Kind::program, evidence));
     }
     for (const char* program : {"mamba", "tini"}) {
       if (listed(program)) state.files.put(folder + "/" + program, plain(BuildFile::Kind::program, evidence));
@@ -183,19 +189,21 @@ void base_python(BuildState& state, const BaseImage& row, const std::string& tag
     const BeamImagePins* pins = beam && row.python ? knowledge.beam_pins(*beam, *row.python) : nullptr;
     if (pins != nullptr) {
       for (const auto& [name, version] : pins->packages) {
-        if (name != "apache-beam" && name != "pip") made.distributions.push_back(in_base(name, version, made.interpreter, evidence));
+        if (name != "apache-beam" && name != "pip")
+          made.distributions.push_back(in_base(name, version, made.interpreter, evidence));
       }
     }
   }
   for (const Framework& framework : software.frameworks) {
-    made.distributions.push_back(in_base(framework.package.empty() ? framework.name : framework.package, framework.version, made.interpreter, evidence));
+    made.distributions.push_back(in_base(framework.package.empty() ? framework.name : framework.package,
+                                         framework.version, made.interpreter, evidence));
   }
 }
 
 }  // namespace
 
-BuildState base_state(const std::string& written, const std::string& expanded, const std::string& not_known, const Evidence& evidence,
-                      const Knowledge& knowledge) {
+BuildState base_state(const std::string& written, const std::string& expanded, const std::string& not_known,
+                      const Evidence& evidence, const Knowledge& knowledge) {
   BuildState state;
   state.base = written;
   state.base_evidence = evidence;
@@ -260,13 +268,15 @@ BuildState base_state(const std::string& written, const std::string& expanded, c
   state.cudnn = software.cudnn;
   state.frameworks = software.frameworks;
   state.cuda_open = software.not_known;
-  if (state.row && (state.row->kind == "os" || state.row->kind == "python" || state.row->kind == "beam-sdk" || state.row->kind == "conda")) {
+  if (state.row && (state.row->kind == "os" || state.row->kind == "python" || state.row->kind == "beam-sdk" ||
+                    state.row->kind == "conda")) {
     state.cuda_open.clear();
   }
   if (state.row && state.row->kind == "cuda" && software.library_path) {
     if (!software.library_path->empty()) state.set_variable("LD_LIBRARY_PATH", {*software.library_path, {}, evidence});
   } else if (state.row && state.row->kind == "cuda") {
-    state.set_variable("LD_LIBRARY_PATH", {std::nullopt, fmt::format("what {} sets it to", escape_for_display(state.base)), evidence});
+    state.set_variable("LD_LIBRARY_PATH",
+                       {std::nullopt, fmt::format("what {} sets it to", escape_for_display(state.base)), evidence});
   }
   if (!state.cuda.empty()) {
     const std::string reason = "which files the CUDA toolkit of the base holds";
@@ -278,7 +288,8 @@ BuildState base_state(const std::string& written, const std::string& expanded, c
       link(state, fmt::format("/usr/local/cuda-{}.{}", version->major(), version->minor()), "cuda");
       link(state, fmt::format("/usr/local/cuda-{}", version->major()), "cuda");
     }
-  } else if (state.row && (state.row->kind == "cuda" || state.row->kind.starts_with("ngc") || state.row->kind == "tensorflow" || state.row->kind == "pytorch")) {
+  } else if (state.row && (state.row->kind == "cuda" || state.row->kind.starts_with("ngc") ||
+                           state.row->kind == "tensorflow" || state.row->kind == "pytorch")) {
     state.files.mark("/usr/local", BuildFiles::Mark::base, "which files the base holds", evidence);
     state.files.mark("/opt", BuildFiles::Mark::base, "which files the base holds", evidence);
   }
@@ -289,7 +300,8 @@ BuildState base_state(const std::string& written, const std::string& expanded, c
       if (const auto beam = Version::parse(tag)) {
         origin->beam = *beam;
         origin->python = state.row->python;
-        for (const std::string& path : {std::string(boot_path), std::string(beam_folder) + "/tars/apache-beam.tar.gz"}) {
+        for (const std::string& path :
+             {std::string(boot_path), std::string(beam_folder) + "/tars/apache-beam.tar.gz"}) {
           const BuildFiles::Look look = state.files.look(path);
           if (look.seen != BuildFiles::Seen::yes) continue;
           BuildFile file = *look.file;
@@ -297,7 +309,8 @@ BuildState base_state(const std::string& written, const std::string& expanded, c
           state.files.put(path, file);
         }
       }
-      state.files.mark(std::string(beam_folder), BuildFiles::Mark::base, "which files the SDK image holds there", evidence);
+      state.files.mark(std::string(beam_folder), BuildFiles::Mark::base, "which files the SDK image holds there",
+                       evidence);
     }
   } else {
     state.pythons_open = fmt::format("which Python {} has", escape_for_display(state.base));

@@ -30,7 +30,8 @@ class StateFiles final : public StartFiles {
       // A program that a base is known to have, or pip brought, lies somewhere on PATH.
       if (program.seen == Seen::no && !program.dangles) {
         const auto known = state_.programs.find(name);
-        if (known != state_.programs.end() && known->second != ProgramUse::There::no) return {std::nullopt, where(name)};
+        if (known != state_.programs.end() && known->second != ProgramUse::There::no)
+          return {std::nullopt, where(name)};
         if (!state_.programs_open.empty()) return {std::nullopt, state_.programs_open};
       }
       return found_of(program, {});
@@ -44,7 +45,8 @@ class StateFiles final : public StartFiles {
     const BuildFiles::Look boot = state_.files.look(std::string(boot_path));
     if (boot.seen == Seen::yes && command->canonical == boot.canonical) return true;
     const BuildFiles::Look look = state_.files.look(path);
-    return look.canonical == boot_path || std::find(look.links.begin(), look.links.end(), boot_path) != look.links.end();
+    return look.canonical == boot_path ||
+           std::find(look.links.begin(), look.links.end(), boot_path) != look.links.end();
   }
 
   Content start_of(const std::string& canonical) override { return content(canonical); }
@@ -56,12 +58,17 @@ class StateFiles final : public StartFiles {
   }
 
  private:
-  static std::string where(std::string_view name) { return fmt::format("where {} is", escape_for_display(std::string(name))); }
+  static std::string where(std::string_view name) {
+    return fmt::format("where {} is", escape_for_display(std::string(name)));
+  }
 
   Found found_of(const FoundProgram& program, const BuildFiles::Look& look) const {
     if (program.seen == Seen::yes) return {Command{program.found_at, program.canonical, false, true}, {}};
     if (program.dangles) return {Command{program.found_at, {}, true, false}, {}};
-    if (look.seen == Seen::yes && look.file->kind != BuildFile::Kind::link) return {Command{look.canonical, look.canonical, false, look.file->executable && look.file->kind != BuildFile::Kind::folder}, {}};
+    if (look.seen == Seen::yes && look.file->kind != BuildFile::Kind::link)
+      return {Command{look.canonical, look.canonical, false,
+                      look.file->executable && look.file->kind != BuildFile::Kind::folder},
+              {}};
     if (program.seen == Seen::no) return {};
     return {std::nullopt, program.reason.empty() ? "whether it is there" : program.reason};
   }
@@ -87,9 +94,11 @@ Fact<Entrypoint> read_entrypoint(const BuildState& state) {
   start.entrypoint_evidence = state.entrypoint_evidence;
   start.cmd_evidence = state.cmd_evidence;
   for (const auto& [name, value] : state.env) {
-    start.context.variables[name] = value.value ? std::optional<CommandLine>(CommandLine{CommandWord::of(*value.value)}) : std::nullopt;
+    start.context.variables[name] =
+        value.value ? std::optional<CommandLine>(CommandLine{CommandWord::of(*value.value)}) : std::nullopt;
   }
-  if (!state.env_open.empty() && !start.context.variables.contains("PATH")) start.context.variables["PATH"] = std::nullopt;
+  if (!state.env_open.empty() && !start.context.variables.contains("PATH"))
+    start.context.variables["PATH"] = std::nullopt;
   start.context.folder = state.workdir;
   StateFiles files(state);
   return follow_entrypoint(start, files);
@@ -98,7 +107,8 @@ Fact<Entrypoint> read_entrypoint(const BuildState& state) {
 Fact<Boot> read_boot(const BuildState& state) {
   const std::string path(boot_path);
   const BuildFiles::Look look = state.files.look(path);
-  if (look.seen == Seen::unknown) return Fact<Boot>::unknown(look.reason.empty() ? "whether /opt/apache/beam/boot is there" : look.reason);
+  if (look.seen == Seen::unknown)
+    return Fact<Boot>::unknown(look.reason.empty() ? "whether /opt/apache/beam/boot is there" : look.reason);
   if (look.seen == Seen::no) {
     const BuildFiles::Look link = state.files.look(path, false);
     if (link.seen == Seen::yes) {
@@ -123,7 +133,8 @@ Fact<Boot> read_boot(const BuildState& state) {
 Fact<Version> read_boot_version(const BuildState& state) {
   for (const char* path : {"/opt/apache/beam/boot", "/opt/apache/beam/tars/apache-beam.tar.gz"}) {
     const BuildFiles::Look look = state.files.look(path);
-    if (look.seen == Seen::yes && look.file->sdk && !look.file->sdk->beam.release().empty()) return Fact<Version>::known(look.file->sdk->beam, {look.file->evidence});
+    if (look.seen == Seen::yes && look.file->sdk && !look.file->sdk->beam.release().empty())
+      return Fact<Version>::known(look.file->sdk->beam, {look.file->evidence});
   }
   const Fact<Boot> boot = read_boot(state);
   if (boot.is_absent()) return Fact<Version>::absent(boot.evidence());
@@ -133,7 +144,8 @@ Fact<Version> read_boot_version(const BuildState& state) {
 
 class FactsOfState {
  public:
-  FactsOfState(const BuildState& state, const BuildOptions& options, const Knowledge& knowledge) : state_(state), options_(options), knowledge_(knowledge) {
+  FactsOfState(const BuildState& state, const BuildOptions& options, const Knowledge& knowledge)
+      : state_(state), options_(options), knowledge_(knowledge) {
     boot_version_ = read_boot_version(state_);
     find_worker();
     collect_software();
@@ -143,7 +155,8 @@ class FactsOfState {
     for (const BuildPython& python : state_.pythons) {
       if (!python.minor_known) return Fact<std::vector<Interpreter>>::unknown(python.not_known);
     }
-    if (state_.pythons.empty() && !state_.pythons_open.empty()) return Fact<std::vector<Interpreter>>::unknown(state_.pythons_open);
+    if (state_.pythons.empty() && !state_.pythons_open.empty())
+      return Fact<std::vector<Interpreter>>::unknown(state_.pythons_open);
     std::vector<Interpreter> found;
     std::vector<Evidence> evidence;
     for (const BuildPython& python : state_.pythons) {
@@ -181,7 +194,8 @@ class FactsOfState {
       const FoundProgram program = find_program(state_, name);
       if (program.seen == Seen::unknown) {
         if (std::string_view(name) == "pip") continue;
-        return Fact<std::map<std::string, Command>>::unknown(program.reason.empty() ? fmt::format("whether PATH finds {}", name) : program.reason);
+        return Fact<std::map<std::string, Command>>::unknown(
+            program.reason.empty() ? fmt::format("whether PATH finds {}", name) : program.reason);
       }
       if (program.seen == Seen::yes) {
         found.emplace(name, Command{program.found_at, program.canonical, false, true});
@@ -212,7 +226,8 @@ class FactsOfState {
 
   Fact<Version> beam_version() const {
     const Fact<Distribution> installed = beam();
-    if (installed.is_known() && installed->version) return Fact<Version>::known(*installed->version, installed.evidence());
+    if (installed.is_known() && installed->version)
+      return Fact<Version>::known(*installed->version, installed.evidence());
     if (boot_version_.is_known()) return boot_version_;
     if (installed.is_known()) return Fact<Version>::unknown("apache-beam is installed without an exact version");
     if (installed.is_absent()) {
@@ -246,7 +261,8 @@ class FactsOfState {
     for (std::string path = "/opt/apache/beam-venv";; path = path.substr(0, path.rfind('/'))) {
       if (path.empty()) return Fact<bool>::known(false);
       const BuildFiles::Look look = state_.files.look(path);
-      if (look.seen == Seen::unknown) return Fact<bool>::unknown(look.reason.empty() ? "who owns " + path : look.reason);
+      if (look.seen == Seen::unknown)
+        return Fact<bool>::unknown(look.reason.empty() ? "who owns " + path : look.reason);
       if (look.seen == Seen::no) continue;
       // An owner that a step may have set by a pattern or a script is not seen; a folder made without one is root's.
       if (look.file->kind == BuildFile::Kind::any) return Fact<bool>::unknown("what " + path + " is");
@@ -265,7 +281,8 @@ class FactsOfState {
     folder.is_directory = folder.exists && look.file->kind == BuildFile::Kind::folder;
     const Fact<User> who = user();
     if (!who.is_known()) return Fact<WorkingDirectory>::unknown(who.is_unknown() ? who.reason() : "who the user is");
-    folder.writable = who->is_root() || (folder.exists && ((look.file->uid && *look.file->uid == who->uid) || look.file->writable_by_all || folder.path == "/tmp" ||
+    folder.writable = who->is_root() || (folder.exists && ((look.file->uid && *look.file->uid == who->uid) ||
+                                                           look.file->writable_by_all || folder.path == "/tmp" ||
                                                            (!who->home.empty() && folder.path == who->home)));
     return Fact<WorkingDirectory>::known(std::move(folder), {state_.workdir_evidence});
   }
@@ -283,7 +300,8 @@ class FactsOfState {
     return known_list(std::move(all));
   }
   Fact<std::vector<Framework>> frameworks() const {
-    if (software_.frameworks.empty() && !software_open_.empty()) return Fact<std::vector<Framework>>::unknown(software_open_);
+    if (software_.frameworks.empty() && !software_open_.empty())
+      return Fact<std::vector<Framework>>::unknown(software_open_);
     return known_list(software_.frameworks);
   }
   Fact<bool> libtpu() const {
@@ -293,7 +311,8 @@ class FactsOfState {
   }
 
   Fact<FlexLauncher> flex_launcher(const Build& build) const {
-    const auto found = state_.files.list(std::string(launcher_folder), [](std::string_view name) { return name.ends_with(launcher_ending); });
+    const auto found = state_.files.list(std::string(launcher_folder),
+                                         [](std::string_view name) { return name.ends_with(launcher_ending); });
     if (found.empty()) {
       const BuildFiles::Look look = state_.files.look(std::string(launcher_folder) + "/python_template_launcher");
       if (look.seen == Seen::unknown) return Fact<FlexLauncher>::unknown(look.reason);
@@ -310,7 +329,8 @@ class FactsOfState {
       const std::size_t at = repository.find("/python3");
       if (at == std::string::npos || repository.find("template-launcher") == std::string::npos) continue;
       const std::size_t end = repository.find('-', at);
-      const auto minor = PythonMinor::parse("3." + repository.substr(at + 8, end == std::string::npos ? end : end - at - 8));
+      const auto minor =
+          PythonMinor::parse("3." + repository.substr(at + 8, end == std::string::npos ? end : end - at - 8));
       if (minor) launcher.python = minor;
     }
     auto evidence = launcher.evidence;
@@ -337,10 +357,13 @@ class FactsOfState {
         if (one.distribution.name == "pyspark") needs.spark = Fact<bool>::known(true, {one.distribution.evidence});
       }
     }
-    if (!needs.spark.value() && !state_.base_not_known.empty()) needs.spark = Fact<bool>::unknown(state_.base_not_known);
-    const auto account = std::find_if(state_.accounts.begin(), state_.accounts.end(), [](const Account& one) { return one.name == "spark"; });
+    if (!needs.spark.value() && !state_.base_not_known.empty())
+      needs.spark = Fact<bool>::unknown(state_.base_not_known);
+    const auto account = std::find_if(state_.accounts.begin(), state_.accounts.end(),
+                                      [](const Account& one) { return one.name == "spark"; });
     if (account == state_.accounts.end()) {
-      needs.user_spark = state_.accounts_open.empty() ? Fact<User>::absent() : Fact<User>::unknown(state_.accounts_open);
+      needs.user_spark =
+          state_.accounts_open.empty() ? Fact<User>::absent() : Fact<User>::unknown(state_.accounts_open);
       return Fact<SparkNeeds>::known(std::move(needs));
     }
     User spark_user;
@@ -349,7 +372,8 @@ class FactsOfState {
     spark_user.gid = account->gid;
     spark_user.home = account->home;
     std::vector<Evidence> evidence;
-    if (const auto place = state_.account_evidence.find("spark"); place != state_.account_evidence.end()) evidence.push_back(place->second);
+    if (const auto place = state_.account_evidence.find("spark"); place != state_.account_evidence.end())
+      evidence.push_back(place->second);
     needs.home_exists = !account->home.empty() && state_.files.look(absolute_path(account->home, "/")).seen != Seen::no;
     needs.user_spark = Fact<User>::known(std::move(spark_user), std::move(evidence));
     return Fact<SparkNeeds>::known(std::move(needs));
@@ -381,18 +405,23 @@ class FactsOfState {
 
   Fact<Command> command_fact(const std::string& name) const {
     const FoundProgram program = find_program(state_, name);
-    if (program.seen == Seen::yes) return Fact<Command>::known({program.found_at, program.canonical, false, true}, {program.file->evidence});
+    if (program.seen == Seen::yes)
+      return Fact<Command>::known({program.found_at, program.canonical, false, true}, {program.file->evidence});
     if (program.dangles) return Fact<Command>::known({program.found_at, {}, true, false});
     if (program.seen == Seen::no) {
       // A folder or a file that cannot be run.
-      const BuildFiles::Look look = name.starts_with('/') ? state_.files.look(absolute_path(name, "/")) : BuildFiles::Look{};
+      const BuildFiles::Look look =
+          name.starts_with('/') ? state_.files.look(absolute_path(name, "/")) : BuildFiles::Look{};
       if (look.seen == Seen::yes) return Fact<Command>::known({look.canonical, look.canonical, false, false});
       return Fact<Command>::absent();
     }
-    return Fact<Command>::unknown(program.reason.empty() ? fmt::format("whether {} is there", escape_for_display(name)) : program.reason);
+    return Fact<Command>::unknown(program.reason.empty() ? fmt::format("whether {} is there", escape_for_display(name))
+                                                         : program.reason);
   }
 
-  std::optional<std::size_t> python_named(std::string_view name) const { return python_of(state_, find_program(state_, name)); }
+  std::optional<std::size_t> python_named(std::string_view name) const {
+    return python_of(state_, find_program(state_, name));
+  }
 
   Fact<Distribution> beam_of(std::size_t index) const {
     const BuildPython& python = state_.pythons[index];
@@ -402,11 +431,13 @@ class FactsOfState {
       }
       return nullptr;
     };
-    if (const BuildDistribution* found = in(python)) return Fact<Distribution>::known(found->distribution, {found->distribution.evidence});
+    if (const BuildDistribution* found = in(python))
+      return Fact<Distribution>::known(found->distribution, {found->distribution.evidence});
     std::string open = python.open;
     if (python.system_site_packages) {
       if (const auto base = python_at(state_, python.base_path)) {
-        if (const BuildDistribution* found = in(state_.pythons[*base])) return Fact<Distribution>::known(found->distribution, {found->distribution.evidence});
+        if (const BuildDistribution* found = in(state_.pythons[*base]))
+          return Fact<Distribution>::known(found->distribution, {found->distribution.evidence});
         if (open.empty()) open = state_.pythons[*base].open;
       }
     }
@@ -445,7 +476,8 @@ class FactsOfState {
     for (const auto& [by, program] : tries) {
       const FoundProgram found = find_program(state_, program);
       if (found.seen == Seen::unknown) {
-        worker_ = Fact<WorkerPython>::unknown(found.reason.empty() ? fmt::format("whether PATH finds {}", escape_for_display(program)) : found.reason);
+        worker_ = Fact<WorkerPython>::unknown(
+            found.reason.empty() ? fmt::format("whether PATH finds {}", escape_for_display(program)) : found.reason);
         return;
       }
       if (found.seen == Seen::no) {
@@ -457,7 +489,8 @@ class FactsOfState {
       }
       const auto index = python_of(state_, found);
       if (!index) {
-        worker_ = Fact<WorkerPython>::unknown(fmt::format("{} is {}, which is no Python interpreter that is known", by, escape_for_display(found.found_at)));
+        worker_ = Fact<WorkerPython>::unknown(fmt::format("{} is {}, which is no Python interpreter that is known", by,
+                                                          escape_for_display(found.found_at)));
         return;
       }
       const BuildPython& python = state_.pythons[*index];
@@ -487,7 +520,9 @@ class FactsOfState {
     }
     if (!index && state_.pythons.size() == 1) index = 0;
     if (!index) {
-      software_open_ = !state_.pythons_open.empty() ? state_.pythons_open : worker_.is_unknown() ? worker_.reason() : "";
+      software_open_ = !state_.pythons_open.empty() ? state_.pythons_open
+                       : worker_.is_unknown()       ? worker_.reason()
+                                                    : "";
       return;
     }
     std::vector<const BuildPython*> all = {&state_.pythons[*index]};
@@ -500,7 +535,8 @@ class FactsOfState {
         const Distribution& distribution = one.distribution;
         if (one.by == BuildDistribution::By::base) {
           for (const Framework& framework : state_.frameworks) {
-            if (framework.package == distribution.name || framework.name == distribution.name) software_.frameworks.push_back(framework);
+            if (framework.package == distribution.name || framework.name == distribution.name)
+              software_.frameworks.push_back(framework);
           }
           continue;
         }
@@ -548,7 +584,9 @@ class FactsOfState {
 Fact<OsRelease> read_os(const BuildState& state, const Knowledge& knowledge) {
   if (state.scratch) return Fact<OsRelease>::absent({state.base_evidence});
   if (state.os_family.empty()) {
-    return Fact<OsRelease>::unknown(!state.base_not_known.empty() ? state.base_not_known : fmt::format("the distribution of {}", escape_for_display(state.base)));
+    return Fact<OsRelease>::unknown(!state.base_not_known.empty()
+                                        ? state.base_not_known
+                                        : fmt::format("the distribution of {}", escape_for_display(state.base)));
   }
   OsRelease os;
   os.id = state.os_family;
@@ -566,15 +604,19 @@ LazyFact<T> now(Fact<T> fact) {
 
 }  // namespace
 
-Facts facts_of_build(const std::shared_ptr<BuildReader>& reader, const BuildOptions& options, const Knowledge& knowledge) {
+Facts facts_of_build(const std::shared_ptr<BuildReader>& reader, const BuildOptions& options,
+                     const Knowledge& knowledge) {
   const BuildState& state = reader->final_state();
   Build& build = *reader->build();
   const FactsOfState of(state, options, knowledge);
   Facts facts;
   facts.platform = now(Fact<Platform>::known(Platform{"linux", options.architecture, {}}));
   facts.os_release = now(read_os(state, knowledge));
-  facts.libc = now(state.libc ? Fact<Libc>::known(Libc{*state.libc, {}}, {state.base_evidence})
-                              : Fact<Libc>::unknown(!state.base_not_known.empty() ? state.base_not_known : fmt::format("the C library of {}", escape_for_display(state.base))));
+  facts.libc =
+      now(state.libc ? Fact<Libc>::known(Libc{*state.libc, {}}, {state.base_evidence})
+                     : Fact<Libc>::unknown(!state.base_not_known.empty()
+                                               ? state.base_not_known
+                                               : fmt::format("the C library of {}", escape_for_display(state.base))));
   std::vector<std::pair<std::string, std::string>> env;
   for (const auto& [name, variable] : state.env) {
     if (variable.value) {
@@ -622,7 +664,8 @@ Facts facts_of_build(const std::shared_ptr<BuildReader>& reader, const BuildOpti
   for (std::size_t i = 0; i < build.stages.size() && i < reader->states().size(); ++i) {
     const BuildState& one = reader->states()[i];
     const Fact<Boot> boot = read_boot(one);
-    build.stages[i].has_boot = boot.is_unknown() ? Fact<bool>::unknown(boot.reason()) : Fact<bool>::known(boot.is_known(), boot.evidence());
+    build.stages[i].has_boot =
+        boot.is_unknown() ? Fact<bool>::unknown(boot.reason()) : Fact<bool>::known(boot.is_known(), boot.evidence());
     build.stages[i].entrypoint = read_entrypoint(one);
   }
   facts.build = reader->build();

@@ -46,7 +46,8 @@ BuildFiles::BuildFiles() {
 BuildFiles::Entry& BuildFiles::entry(const std::string& path) {
   const auto found = entries_.find(path);
   if (found != entries_.end()) return found->second;
-  if (entries_.size() >= max_entries || std::count(path.begin(), path.end(), '/') > static_cast<std::ptrdiff_t>(max_parts)) {
+  if (entries_.size() >= max_entries ||
+      std::count(path.begin(), path.end(), '/') > static_cast<std::ptrdiff_t>(max_parts)) {
     // From here on nothing is certain: whatever is asked for may be among what was not kept.
     Entry& root = entries_.at("/");
     if (root.mark != Mark::open || root.reason != too_many) lose("/", std::string(too_many));
@@ -108,7 +109,8 @@ void BuildFiles::remove(const std::string& path, const Evidence& evidence) {
   const std::string at = real_folder(path);
   if (at == "/") return;
   const std::string start = at + "/";
-  for (auto one = entries_.lower_bound(start); one != entries_.end() && one->first.starts_with(start);) one = entries_.erase(one);
+  for (auto one = entries_.lower_bound(start); one != entries_.end() && one->first.starts_with(start);)
+    one = entries_.erase(one);
   // The folder above stays as it was.
   const Look above = look(parent_of(at));
   if (above.seen == Seen::no) return;
@@ -163,7 +165,9 @@ void BuildFiles::lose(const std::string& path, const std::string& reason) {
   }
 }
 
-BuildFiles::Look BuildFiles::look(const std::string& path, bool follow_last) const { return walk(path, follow_last, 0); }
+BuildFiles::Look BuildFiles::look(const std::string& path, bool follow_last) const {
+  return walk(path, follow_last, 0);
+}
 
 BuildFiles::Look BuildFiles::walk(const std::string& path, bool follow_last, int depth) const {
   Look look;
@@ -263,7 +267,8 @@ void BuildFiles::copy_from(const BuildFiles& other, const std::string& source, c
   // Copied first: `other` may be this one, and what is put must not be copied again.
   std::vector<std::pair<std::string, Entry>> entries;
   const std::string start = origin == "/" ? "/" : origin + "/";
-  for (auto one = other.entries_.lower_bound(start); one != other.entries_.end() && one->first.starts_with(start); ++one) {
+  for (auto one = other.entries_.lower_bound(start); one != other.entries_.end() && one->first.starts_with(start);
+       ++one) {
     if (one->first != origin) entries.emplace_back(one->first.substr(start.size()), one->second);
   }
   const bool folder = from.file->kind == BuildFile::Kind::folder;
@@ -316,7 +321,8 @@ void BuildFiles::copy_from(const BuildFiles& other, const std::string& source, c
       if (!made.file) made = one;
       continue;
     }
-    const bool merged = made.file && made.file->kind == BuildFile::Kind::folder && one.file->kind == BuildFile::Kind::folder;
+    const bool merged =
+        made.file && made.file->kind == BuildFile::Kind::folder && one.file->kind == BuildFile::Kind::folder;
     const Mark kept = made.mark;
     made = one;
     made.file->evidence = evidence;
@@ -325,12 +331,14 @@ void BuildFiles::copy_from(const BuildFiles& other, const std::string& source, c
   }
 }
 
-std::vector<std::string> BuildFiles::list(const std::string& folder, const std::function<bool(std::string_view)>& wanted) const {
+std::vector<std::string> BuildFiles::list(const std::string& folder,
+                                          const std::function<bool(std::string_view)>& wanted) const {
   std::vector<std::string> found;
   const std::string start = folder == "/" ? "/" : folder + "/";
   for (auto one = entries_.lower_bound(start); one != entries_.end() && one->first.starts_with(start); ++one) {
     const std::string_view rest = std::string_view(one->first).substr(start.size());
-    if (!rest.empty() && rest.find('/') == std::string_view::npos && one->second.file && wanted(rest)) found.push_back(one->first);
+    if (!rest.empty() && rest.find('/') == std::string_view::npos && one->second.file && wanted(rest))
+      found.push_back(one->first);
   }
   return found;
 }

@@ -1,9 +1,9 @@
 // The file system that the steps of a build make, as far as it is certain: what is there, what is proven not to be
 // there, and where anything may be.
 //
-// Every folder has a mark that holds for what is not listed below it: closed (nothing else is there), base (files of the
-// base image that nobody lists; programs that the base is known to lack and Pythons are not among them), open (anything),
-// context (files of the build context, read where they can be).
+// Every folder has a mark that holds for what is not listed below it: closed (nothing else is there), base (files of
+// the base image that nobody lists; programs that the base is known to lack and Pythons are not among them), open
+// (anything), context (files of the build context, read where they can be).
 #pragma once
 
 #include <cstdint>
@@ -31,13 +31,13 @@ struct SdkOrigin {
 struct BuildFile {
   enum class Kind { file, program, folder, link, any };  // program: no text; any: there, but which of them is not known
   Kind kind = Kind::file;
-  std::string link;                   // of link: as written
-  std::optional<std::string> text;    // of file: its content, where it is known
-  bool executable = true;             // of file and program: an x bit is set, or nothing says that none is
-  std::string runs_python;            // of a program: the interpreter that it is a script of ("/usr/bin/python3")
+  std::string link;                 // of link: as written
+  std::optional<std::string> text;  // of file: its content, where it is known
+  bool executable = true;           // of file and program: an x bit is set, or nothing says that none is
+  std::string runs_python;          // of a program: the interpreter that it is a script of ("/usr/bin/python3")
   std::shared_ptr<const SdkOrigin> sdk;
-  std::optional<std::uint32_t> uid;   // of a folder: its owner, where a step said so
-  bool writable_by_all = false;       // of a folder: chmod 777 and the like
+  std::optional<std::uint32_t> uid;  // of a folder: its owner, where a step said so
+  bool writable_by_all = false;      // of a folder: chmod 777 and the like
   Evidence evidence;
 };
 
@@ -48,17 +48,19 @@ class BuildFiles {
 
   struct Look {
     Seen seen = Seen::unknown;
-    std::string canonical;             // links followed; of what is not there, as far as they led
-    std::optional<BuildFile> file;     // of yes
-    std::string reason;                // of unknown
-    Evidence removed_by;               // of no: the step that removed it
-    std::vector<std::string> links;    // that were followed
+    std::string canonical;           // links followed; of what is not there, as far as they led
+    std::optional<BuildFile> file;   // of yes
+    std::string reason;              // of unknown
+    Evidence removed_by;             // of no: the step that removed it
+    std::vector<std::string> links;  // that were followed
   };
 
   /// Nothing is there.
   BuildFiles();
 
-  void set_context(std::function<std::optional<std::string>(const std::string&)> context) { context_ = std::move(context); }
+  void set_context(std::function<std::optional<std::string>(const std::string&)> context) {
+    context_ = std::move(context);
+  }
   /// Names that the base image does not have on PATH.
   void set_lacks(std::set<std::string, std::less<>> lacks) { lacks_ = std::move(lacks); }
   const std::set<std::string, std::less<>>& lacks() const { return lacks_; }
@@ -80,7 +82,8 @@ class BuildFiles {
 
   /// Copies what is at `source` of `other`, a file or a folder with all that is below. A folder's content goes into
   /// `destination`, a file becomes it.
-  void copy_from(const BuildFiles& other, const std::string& source, const std::string& destination, const Evidence& evidence);
+  void copy_from(const BuildFiles& other, const std::string& source, const std::string& destination,
+                 const Evidence& evidence);
 
   /// Listed paths directly below a folder whose last part `wanted` accepts.
   std::vector<std::string> list(const std::string& folder, const std::function<bool(std::string_view)>& wanted) const;
@@ -91,7 +94,7 @@ class BuildFiles {
   struct Entry {
     std::optional<BuildFile> file;  // nothing: removed
     Mark mark = Mark::none;
-    std::string reason;             // of mark
+    std::string reason;  // of mark
     Evidence removed_by;
   };
   std::string real_folder(const std::string& path) const;

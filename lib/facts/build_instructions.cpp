@@ -24,7 +24,8 @@ constexpr std::size_t max_line = 200;
 
 /// What BuildKit knows without an ARG, or lets --build-arg set without one (frontend/dockerfile/dockerfile2llb).
 bool is_proxy(std::string_view name) {
-  static const std::set<std::string, std::less<>> names = {"http_proxy", "https_proxy", "ftp_proxy", "no_proxy", "all_proxy"};
+  static const std::set<std::string, std::less<>> names = {"http_proxy", "https_proxy", "ftp_proxy", "no_proxy",
+                                                           "all_proxy"};
   return names.contains(lower(name));
 }
 
@@ -35,7 +36,8 @@ bool is_broken(const std::string& result, const std::string& instruction) {
   static constexpr std::string_view wants_behind = ":@=-_/";
   if (wants_behind.find(result.back()) != std::string_view::npos && result.size() > 1) return true;
   if (wants_before.find(result.front()) != std::string_view::npos) return true;
-  if (result.find("==,") != std::string::npos || result.find("//") != std::string::npos) return result.find("://") == std::string::npos;
+  if (result.find("==,") != std::string::npos || result.find("//") != std::string::npos)
+    return result.find("://") == std::string::npos;
   return instruction != "RUN" && result.find("::") != std::string::npos;
 }
 
@@ -68,7 +70,8 @@ std::string shortened(std::string text) {
 
 }  // namespace
 
-BuildReader::BuildReader(const dockerfile::Dockerfile& dockerfile, const BuildOptions& options, const ContextFile& context, const Knowledge& knowledge)
+BuildReader::BuildReader(const dockerfile::Dockerfile& dockerfile, const BuildOptions& options,
+                         const ContextFile& context, const Knowledge& knowledge)
     : dockerfile_(dockerfile), options_(options), knowledge_(knowledge), build_(std::make_shared<Build>()) {
   // Each file is read once, however often it is asked for.
   auto read = std::make_shared<std::map<std::string, std::optional<std::string>, std::less<>>>();
@@ -107,7 +110,8 @@ void BuildReader::read() {
   std::vector<bool> runs(states_.size(), false);
   for (std::size_t i = states_.size(); i-- > 0;) {
     const auto& stage = dockerfile_.stages[i];
-    for (std::size_t k = stage.from; k < stage.end && !runs[i]; ++k) runs[i] = dockerfile_.instructions[k].kind == Kind::run;
+    for (std::size_t k = stage.from; k < stage.end && !runs[i]; ++k)
+      runs[i] = dockerfile_.instructions[k].kind == Kind::run;
     if (runs[i] && base_stage_[i]) runs[*base_stage_[i]] = true;
   }
   for (ImageUse& use : build_->images) {
@@ -120,7 +124,8 @@ void BuildReader::read() {
 }
 
 void BuildReader::find_target() {
-  if (dockerfile_.stages.empty()) throw Error(ErrorKind::usage, fmt::format("{} has no stage", escape_for_display(dockerfile_.file)));
+  if (dockerfile_.stages.empty())
+    throw Error(ErrorKind::usage, fmt::format("{} has no stage", escape_for_display(dockerfile_.file)));
   target_ = dockerfile_.stages.size() - 1;
   if (options_.stage.empty()) return;
   const auto found = stage_named(options_.stage, dockerfile_.stages.size());
@@ -130,10 +135,12 @@ void BuildReader::find_target() {
       if (!stage.name.empty()) names.push_back(stage.name);
     }
     const auto near = nearest(lower(options_.stage), names);
-    throw Error(ErrorKind::usage, fmt::format("{} has no stage \"{}\"", escape_for_display(dockerfile_.file), escape_for_display(options_.stage)),
-                near                ? fmt::format("did you mean {}?", escape_for_display(*near))
-                : !names.empty() ? fmt::format("its stages are {}", escape_for_display(join_words(names)))
-                                 : std::string());
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("{} has no stage \"{}\"", escape_for_display(dockerfile_.file), escape_for_display(options_.stage)),
+        near             ? fmt::format("did you mean {}?", escape_for_display(*near))
+        : !names.empty() ? fmt::format("its stages are {}", escape_for_display(join_words(names)))
+                         : std::string());
   }
   target_ = *found;
 }
@@ -175,7 +182,9 @@ void BuildReader::global_arguments() {
       } else if (assignment.value) {
         const Expansion value = expand(*assignment.value, instruction, nullptr);
         variable.value = value.text;
-        if (!value.text) variable.not_known = value.error.empty() ? fmt::format("the value of {}", escape_for_display(name)) : value.error;
+        if (!value.text)
+          variable.not_known =
+              value.error.empty() ? fmt::format("the value of {}", escape_for_display(name)) : value.error;
       } else if (const auto known = predefined(name)) {
         variable.value = *known;
       } else {
@@ -200,7 +209,8 @@ std::string BuildReader::short_line(const Instruction& instruction) const {
   } else if (!instruction.assignments.empty()) {
     for (const auto& one : instruction.assignments) {
       line += " " + one.name.text;
-      if (one.value) line += "=" + (looks_secret(one.name.text, one.value->text) ? std::string("...") : one.value->text);
+      if (one.value)
+        line += "=" + (looks_secret(one.name.text, one.value->text) ? std::string("...") : one.value->text);
       if (line.size() > 2 * max_line) break;
     }
   } else if (!instruction.command.text().empty()) {
@@ -244,7 +254,8 @@ Variable BuildReader::look_up(const BuildState* state, std::string_view name) co
 }
 
 Expansion BuildReader::expand(const Word& word, const Instruction& instruction, const BuildState* state) {
-  Expansion expansion = dockerfile::expand(word.text, dockerfile_.escape, [&](std::string_view name) { return look_up(state, name); });
+  Expansion expansion =
+      dockerfile::expand(word.text, dockerfile_.escape, [&](std::string_view name) { return look_up(state, name); });
   for (const std::string& name : expansion.undeclared) {
     if (build_->undeclared.size() >= max_uses) break;
     VariableUse use;
@@ -259,7 +270,8 @@ Expansion BuildReader::expand(const Word& word, const Instruction& instruction, 
   return expansion;
 }
 
-void BuildReader::note_secret(const std::string& name, const std::string& value, const Place& place, const Instruction& instruction, const std::string& where) {
+void BuildReader::note_secret(const std::string& name, const std::string& value, const Place& place,
+                              const Instruction& instruction, const std::string& where) {
   if (value.size() < 6 || build_->secrets.size() >= max_uses) return;
   // A path, a switch or a URL without a login is none, whatever the variable is called.
   const bool by_name = looks_secret(name, "");
@@ -267,7 +279,8 @@ void BuildReader::note_secret(const std::string& name, const std::string& value,
   if (!by_value) {
     if (!by_name) return;
     if (value.find_first_of("/ $<>{}") != std::string::npos || lower(name).find("public") != std::string::npos) return;
-    static const std::set<std::string, std::less<>> harmless = {"changeme", "default", "disabled", "enabled", "required", "optional"};
+    static const std::set<std::string, std::less<>> harmless = {"changeme", "default",  "disabled",
+                                                                "enabled",  "required", "optional"};
     if (harmless.contains(lower(value)) || value.find_first_not_of("0123456789.") == std::string::npos) return;
     const std::string lower_name = lower(name);
     for (const char* end : {"_file", "_path", "_dir", "_name", "_url", "_id", "_sha256", "_fingerprint", "gpg_key"}) {
@@ -282,7 +295,8 @@ void BuildReader::note_secret(const std::string& name, const std::string& value,
   build_->secrets.push_back(std::move(use));
 }
 
-ImageUse BuildReader::image_use(ImageUse::Role role, const Instruction& instruction, const std::string& written, const Place& place) {
+ImageUse BuildReader::image_use(ImageUse::Role role, const Instruction& instruction, const std::string& written,
+                                const Place& place) {
   ImageUse use;
   use.role = role;
   use.at = step_at(place, instruction);
@@ -307,7 +321,8 @@ void judge_reference(ImageUse& use, const Knowledge& knowledge) {
 
 }  // namespace
 
-const BuildState& BuildReader::image_state(const std::string& written, const std::string& expanded, const std::string& not_known, const Evidence& evidence) {
+const BuildState& BuildReader::image_state(const std::string& written, const std::string& expanded,
+                                           const std::string& not_known, const Evidence& evidence) {
   const std::string key = expanded.empty() ? "?" + written : expanded;
   if (const auto known = images_.find(key); known != images_.end()) return known->second;
   if (images_.size() > 200) return images_.begin()->second;
@@ -330,12 +345,13 @@ BuildState BuildReader::from(const Instruction& instruction, std::size_t index) 
   use.expanded = name.text.value_or("");
   if (!name.text) {
     std::vector<std::string> names = name.unknown;
-    use.not_known = !name.error.empty()  ? name.error
-                    : names.empty() ? "its name is not known"
-                                    : fmt::format("{} has no value", escape_for_display(join_words(names)));
+    use.not_known = !name.error.empty() ? name.error
+                    : names.empty()     ? "its name is not known"
+                                        : fmt::format("{} has no value", escape_for_display(join_words(names)));
   }
   judge_reference(use, knowledge_);
-  if (name.text && name.text->empty() && use.wrong.empty()) use.wrong = "base name (" + use.written + ") should not be blank";
+  if (name.text && name.text->empty() && use.wrong.empty())
+    use.wrong = "base name (" + use.written + ") should not be blank";
   BuildState state = base_state(word.text, use.expanded, use.not_known, Evidence::at(word.place), knowledge_);
   build_->images.push_back(std::move(use));
   return state;
@@ -353,8 +369,8 @@ void BuildReader::stage(std::size_t index) {
       in_image_[*at] = true;
       const Instruction& from = dockerfile_.instructions[dockerfile_.stages[*at].from];
       if (from.words.empty()) break;
-      const Expansion name =
-          dockerfile::expand(from.words.front().text, dockerfile_.escape, [&](std::string_view variable) { return look_up(nullptr, variable); });
+      const Expansion name = dockerfile::expand(from.words.front().text, dockerfile_.escape,
+                                                [&](std::string_view variable) { return look_up(nullptr, variable); });
       at = name.text ? stage_named(*name.text, *at) : std::nullopt;
     }
   }
@@ -366,7 +382,8 @@ void BuildReader::stage(std::size_t index) {
   BuildState state = from(first, index);
   state.files.set_context(context_);
   if (state.shell_words.empty()) state.shell_words = {"/bin/sh", "-c"};
-  for (std::size_t i = stage.from + 1; i < stage.end && i < dockerfile_.instructions.size(); ++i) apply(dockerfile_.instructions[i], state);
+  for (std::size_t i = stage.from + 1; i < stage.end && i < dockerfile_.instructions.size(); ++i)
+    apply(dockerfile_.instructions[i], state);
   states_[index] = std::move(state);
 }
 
@@ -393,7 +410,8 @@ void BuildReader::apply(const Instruction& instruction, BuildState& state) {
       }
       for (std::size_t i = 1; i < state.shell_words.size(); ++i) {
         const std::string& word = state.shell_words[i];
-        if (word.size() > 1 && word[0] == '-' && word[1] != '-' && word.find('e') != std::string::npos) state.shell.errexit = true;
+        if (word.size() > 1 && word[0] == '-' && word[1] != '-' && word.find('e') != std::string::npos)
+          state.shell.errexit = true;
       }
       return;
     }
@@ -468,7 +486,9 @@ void BuildReader::env(const Instruction& instruction, BuildState& state) {
       const Expansion value = expand(word, instruction, &state);
       variable.value = value.text;
       if (!value.text) {
-        variable.not_known = !value.unknown.empty() ? fmt::format("{} is not known", escape_for_display(join_words(value.unknown))) : "its value: " + value.error;
+        variable.not_known = !value.unknown.empty()
+                                 ? fmt::format("{} is not known", escape_for_display(join_words(value.unknown)))
+                                 : "its value: " + value.error;
       }
     } else {
       variable.value = "";
@@ -541,8 +561,8 @@ bool holds_programs(std::string_view path) {
 
 }  // namespace
 
-void BuildReader::copy_context(const std::string& source, const std::string& destination, bool into_folder, bool executable, BuildState& state,
-                               const Evidence& evidence) {
+void BuildReader::copy_context(const std::string& source, const std::string& destination, bool into_folder,
+                               bool executable, BuildState& state, const Evidence& evidence) {
   const std::string clean = absolute_path(source, "/").substr(1);  // in the context, without "./"
   if (has_glob(clean)) {
     // Files matched by a pattern go by their names.
@@ -586,8 +606,9 @@ void BuildReader::copy_context(const std::string& source, const std::string& des
   state.files.mark(destination, BuildFiles::Mark::context, clean, evidence);
 }
 
-void BuildReader::copy_image(const std::string& written, const BuildState& other, const std::vector<std::string>& sources, const std::string& destination,
-                             BuildState& state, const Evidence& evidence) {
+void BuildReader::copy_image(const std::string& written, const BuildState& other,
+                             const std::vector<std::string>& sources, const std::string& destination, BuildState& state,
+                             const Evidence& evidence) {
   const BuildFiles files = other.files;  // `other` may be `state`
   for (const std::string& source : sources) {
     const BuildFiles::Look look = files.look(source);
@@ -602,8 +623,10 @@ void BuildReader::copy_image(const std::string& written, const BuildState& other
       const std::string parent = slash == 0 || slash == std::string::npos ? "/" : source.substr(0, slash);
       state.files.make_folder(at, evidence);
       const auto matches = [&](std::string_view name) { return glob_match(pattern, name); };
-      for (const std::string& one : files.list(parent, matches)) state.files.copy_from(files, one, absolute_path(last_part(one), at), evidence);
-      state.files.mark(at, BuildFiles::Mark::open, fmt::format("which files {} matches", escape_for_display(source)), evidence);
+      for (const std::string& one : files.list(parent, matches))
+        state.files.copy_from(files, one, absolute_path(last_part(one), at), evidence);
+      state.files.mark(at, BuildFiles::Mark::open, fmt::format("which files {} matches", escape_for_display(source)),
+                       evidence);
     } else if (look.seen == BuildFiles::Seen::unknown && into) {
       // A folder's content, or a file under its own name.
       state.files.mark(at, BuildFiles::Mark::open, look.reason, evidence);
@@ -627,7 +650,8 @@ void BuildReader::copy_image(const std::string& written, const BuildState& other
       const std::string prefix = copied.interpreter.prefix;
       const std::string to = absolute_path(destination, state.folder());
       const auto move = [&](std::string& one) {
-        if ((one + "/").starts_with(start)) one = one.size() <= start.size() ? to : absolute_path(one.substr(start.size()), to);
+        if ((one + "/").starts_with(start))
+          one = one.size() <= start.size() ? to : absolute_path(one.substr(start.size()), to);
       };
       move(copied.interpreter.path);
       move(copied.interpreter.prefix);
@@ -653,20 +677,26 @@ void BuildReader::copy_image(const std::string& written, const BuildState& other
           for (const std::string& from_site : from.interpreter.site_packages) {
             if (!(from_site + "/").starts_with(origin + "/")) continue;
             const std::string rest = from_site == origin ? "" : from_site.substr(origin.size() + 1);
-            if (absolute_path(rest, to) != site || python.interpreter.evidence == std::vector<Evidence>{evidence}) continue;
+            if (absolute_path(rest, to) != site || python.interpreter.evidence == std::vector<Evidence>{evidence})
+              continue;
             known = true;
             for (BuildDistribution one : from.distributions) {
               one.distribution.site = site;
               one.distribution.evidence = evidence;
-              std::erase_if(python.distributions, [&](const BuildDistribution& old) { return old.distribution.name == one.distribution.name; });
+              std::erase_if(python.distributions, [&](const BuildDistribution& old) {
+                return old.distribution.name == one.distribution.name;
+              });
               python.distributions.push_back(std::move(one));
             }
             if (!from.open.empty()) python.open = from.open;
           }
         }
       }
-      const bool came_along = std::find(python.interpreter.evidence.begin(), python.interpreter.evidence.end(), evidence) != python.interpreter.evidence.end();
-      if (!known && !came_along) python.open = fmt::format("what COPY --from={} brings into {}", escape_for_display(written), escape_for_display(site));
+      const bool came_along = std::find(python.interpreter.evidence.begin(), python.interpreter.evidence.end(),
+                                        evidence) != python.interpreter.evidence.end();
+      if (!known && !came_along)
+        python.open =
+            fmt::format("what COPY --from={} brings into {}", escape_for_display(written), escape_for_display(site));
     }
   }
   if (!other.pythons_open.empty()) {
@@ -677,7 +707,9 @@ void BuildReader::copy_image(const std::string& written, const BuildState& other
   // A CUDA toolkit.
   for (const CudaToolkit& toolkit : other.cuda) {
     for (const std::string& source : sources) {
-      if (toolkit.folder.empty() || !toolkit.folder.starts_with(absolute_path(source, "/").substr(0, toolkit.folder.size()))) continue;
+      if (toolkit.folder.empty() ||
+          !toolkit.folder.starts_with(absolute_path(source, "/").substr(0, toolkit.folder.size())))
+        continue;
       CudaToolkit copied = toolkit;
       copied.from = CudaToolkit::From::files;
       copied.evidence = {evidence};
@@ -694,7 +726,8 @@ void BuildReader::copy(const Instruction& instruction, BuildState& state) {
   std::optional<bool> by_mode;
   for (const auto& flag : instruction.flags) {
     if (flag.name == "from") from = &flag;
-    if (flag.name == "chmod" && flag.value && !flag.value->empty() && flag.value->find_first_not_of("01234567") == std::string::npos) {
+    if (flag.name == "chmod" && flag.value && !flag.value->empty() &&
+        flag.value->find_first_not_of("01234567") == std::string::npos) {
       by_mode = false;
       const std::size_t digits = std::min<std::size_t>(flag.value->size(), 3);
       for (std::size_t i = flag.value->size() - digits; i < flag.value->size(); ++i) {
@@ -721,7 +754,8 @@ void BuildReader::copy(const Instruction& instruction, BuildState& state) {
     }
   }
   const Expansion destination = expand(instruction.words.back(), instruction, &state);
-  const bool known_place = destination.text && !destination.text->empty() && (destination.text->starts_with('/') || state.workdir);
+  const bool known_place =
+      destination.text && !destination.text->empty() && (destination.text->starts_with('/') || state.workdir);
 
   // Where it comes from.
   std::optional<std::size_t> stage;
@@ -730,7 +764,8 @@ void BuildReader::copy(const Instruction& instruction, BuildState& state) {
     const std::string& written = *from->value;
     stage = stage_named(written, current_);
     if (!stage && !written.empty() && written.find_first_not_of("0123456789") == std::string::npos) {
-      if (const auto number = to_number(written); number && *number < current_) stage = static_cast<std::size_t>(*number);
+      if (const auto number = to_number(written); number && *number < current_)
+        stage = static_cast<std::size_t>(*number);
     }
     if (stage) {
       other = &states_[*stage];
@@ -774,7 +809,9 @@ void BuildReader::copy(const Instruction& instruction, BuildState& state) {
     // A file from a heredoc has mode 0644.
     if (!by_mode) file.executable = false;
     if (heredoc->expand) {
-      file.text = dockerfile::expand_heredoc(heredoc->content, [&](std::string_view name) { return look_up(&state, name); }).text;
+      file.text = dockerfile::expand_heredoc(heredoc->content, [&](std::string_view name) {
+                    return look_up(&state, name);
+                  }).text;
     } else {
       file.text = heredoc->content;
     }
@@ -796,7 +833,8 @@ void BuildReader::copy(const Instruction& instruction, BuildState& state) {
     return;
   }
   for (const std::string& source : sources) {
-    const bool url = source.starts_with("http://") || source.starts_with("https://") || source.starts_with("git@") || source.ends_with(".git");
+    const bool url = source.starts_with("http://") || source.starts_with("https://") || source.starts_with("git@") ||
+                     source.ends_with(".git");
     if (url) {
       BuildFile file;
       file.evidence = evidence;
@@ -814,9 +852,11 @@ void BuildReader::copy(const Instruction& instruction, BuildState& state) {
       }
       continue;
     }
-    const bool archive = instruction.kind == Kind::add && (source.ends_with(".tar") || source.ends_with(".tgz") || source.find(".tar.") != std::string::npos);
+    const bool archive = instruction.kind == Kind::add && (source.ends_with(".tar") || source.ends_with(".tgz") ||
+                                                           source.find(".tar.") != std::string::npos);
     if (archive) {
-      state.files.mark(at, BuildFiles::Mark::open, fmt::format("which files {} holds", escape_for_display(source)), evidence);
+      state.files.mark(at, BuildFiles::Mark::open, fmt::format("which files {} holds", escape_for_display(source)),
+                       evidence);
       state.files.lose(at, fmt::format("which files {} holds", escape_for_display(source)));
       if (lower(source).find("spark-") != std::string::npos) state.spark = evidence;
       continue;

@@ -56,12 +56,67 @@ const std::map<std::string, std::vector<std::string>, std::less<>>& programs_of_
 
 /// Packages that certainly need no Python, and bring no compiler: others may, and are not listed.
 bool is_plain_package(std::string_view name) {
-  static const std::set<std::string, std::less<>> names = {
-      "curl", "wget", "ca-certificates", "git", "gnupg", "gnupg2", "tini", "dumb-init", "procps", "unzip", "zip", "bzip2", "xz-utils", "tar", "gzip", "jq", "rsync", "locales", "tzdata",
-      "sudo", "gosu", "less", "bash", "make", "gcc", "g++", "cmake", "pkg-config", "build-essential", "openssh-client", "iputils-ping", "netcat", "netcat-openbsd", "libgomp1", "libgl1",
-      "libglib2.0-0", "libsm6", "libxext6", "libxrender1", "libjemalloc2", "libsndfile1", "apt-transport-https", "dirmngr", "apt-utils", "file", "patch", "libpq5", "libpq-dev", "libssl-dev",
-      "zlib1g-dev", "libffi-dev", "libopenblas0", "libatlas3-base", "libgdal-dev", "nano", "iproute2", "net-tools", "cuda-keyring", "git-lfs"};
-  return names.contains(name) || name.starts_with("libcudnn") || name.starts_with("libnccl") || name.starts_with("libnvinfer") || name.starts_with("cuda-");
+  static const std::set<std::string, std::less<>> names = {"curl",
+                                                           "wget",
+                                                           "ca-certificates",
+                                                           "git",
+                                                           "gnupg",
+                                                           "gnupg2",
+                                                           "tini",
+                                                           "dumb-init",
+                                                           "procps",
+                                                           "unzip",
+                                                           "zip",
+                                                           "bzip2",
+                                                           "xz-utils",
+                                                           "tar",
+                                                           "gzip",
+                                                           "jq",
+                                                           "rsync",
+                                                           "locales",
+                                                           "tzdata",
+                                                           "sudo",
+                                                           "gosu",
+                                                           "less",
+                                                           "bash",
+                                                           "make",
+                                                           "gcc",
+                                                           "g++",
+                                                           "cmake",
+                                                           "pkg-config",
+                                                           "build-essential",
+                                                           "openssh-client",
+                                                           "iputils-ping",
+                                                           "netcat",
+                                                           "netcat-openbsd",
+                                                           "libgomp1",
+                                                           "libgl1",
+                                                           "libglib2.0-0",
+                                                           "libsm6",
+                                                           "libxext6",
+                                                           "libxrender1",
+                                                           "libjemalloc2",
+                                                           "libsndfile1",
+                                                           "apt-transport-https",
+                                                           "dirmngr",
+                                                           "apt-utils",
+                                                           "file",
+                                                           "patch",
+                                                           "libpq5",
+                                                           "libpq-dev",
+                                                           "libssl-dev",
+                                                           "zlib1g-dev",
+                                                           "libffi-dev",
+                                                           "libopenblas0",
+                                                           "libatlas3-base",
+                                                           "libgdal-dev",
+                                                           "nano",
+                                                           "iproute2",
+                                                           "net-tools",
+                                                           "cuda-keyring",
+                                                           "git-lfs"};
+  return names.contains(name) || name.starts_with("libcudnn") || name.starts_with("libnccl") ||
+         name.starts_with("libnvinfer") || name.starts_with("cuda-");
 }
 
 /// "12.2" of "cuda-toolkit-12-2".
@@ -80,7 +135,9 @@ std::optional<Version> upstream_version(std::string_view text) {
 }
 
 bool is_driver(std::string_view name) {
-  if (name == "cuda" || name.starts_with("cuda-drivers") || name.starts_with("nvidia-driver-") || name.starts_with("nvidia-headless-")) return true;
+  if (name == "cuda" || name.starts_with("cuda-drivers") || name.starts_with("nvidia-driver-") ||
+      name.starts_with("nvidia-headless-"))
+    return true;
   // cuda-12-2 and cuda-runtime-12-2 depend on cuda-drivers; cuda-toolkit-12-2 does not.
   return version_behind(name, "cuda-").has_value() || version_behind(name, "cuda-runtime-").has_value();
 }
@@ -121,17 +178,22 @@ void BuildReader::apt_package(BuildState& state, const SystemPackage& package, c
   const std::string& name = package.name;
   const Evidence& evidence = running.evidence;
   if (name.empty()) {
-    if (state.programs_open.empty()) state.programs_open = fmt::format("what {} brings", escape_for_display(package.written));
+    if (state.programs_open.empty())
+      state.programs_open = fmt::format("what {} brings", escape_for_display(package.written));
     return;
   }
   state.packages[name] = evidence;
   if (!running.command->certain) {
-    if (state.programs_open.empty()) state.programs_open = fmt::format("whether {} is installed", escape_for_display(name));
-    if (name.find("python") != std::string::npos && state.pythons_open.empty()) state.pythons_open = fmt::format("whether {} is installed", escape_for_display(name));
+    if (state.programs_open.empty())
+      state.programs_open = fmt::format("whether {} is installed", escape_for_display(name));
+    if (name.find("python") != std::string::npos && state.pythons_open.empty())
+      state.pythons_open = fmt::format("whether {} is installed", escape_for_display(name));
     return;
   }
   const LinuxRelease* release = knowledge_.linux_release(state.os);
-  const auto own_minor = [&]() -> std::optional<PythonMinor> { return release != nullptr ? release->python : std::nullopt; };
+  const auto own_minor = [&]() -> std::optional<PythonMinor> {
+    return release != nullptr ? release->python : std::nullopt;
+  };
   const auto link = [&](const std::string& at, const std::string& target) {
     BuildFile file;
     file.kind = BuildFile::Kind::link;
@@ -145,7 +207,8 @@ void BuildReader::apt_package(BuildState& state, const SystemPackage& package, c
     // deadsnakes' interpreters of a managed release are managed, too: no row says so, so it is not claimed.
     BuildPython python = system_python(minor, managed);
     // Debian's python3-pip serves every system Python of its series.
-    if (state.packages.contains("python3-pip") && release != nullptr && release->python) python.interpreter.has_pip = true;
+    if (state.packages.contains("python3-pip") && release != nullptr && release->python)
+      python.interpreter.has_pip = true;
     return add_python(state, std::move(python), {}, evidence);
   };
   const auto own_python = [&]() -> std::optional<std::size_t> {
@@ -181,7 +244,9 @@ void BuildReader::apt_package(BuildState& state, const SystemPackage& package, c
   }
   if (name.find("python") == std::string::npos && !is_plain_package(name)) {
     // It may need others: what was proven to be missing is not any more, but for what people know to ask for by name.
-    static const std::set<std::string, std::less<>> by_name = {"curl", "wget", "git", "unzip", "zip", "sudo", "jq", "tini", "dumb-init", "gcloud", "gsutil", "uv", "conda", "mamba", "rsync"};
+    static const std::set<std::string, std::less<>> by_name = {"curl",   "wget", "git",   "unzip",     "zip",
+                                                               "sudo",   "jq",   "tini",  "dumb-init", "gcloud",
+                                                               "gsutil", "uv",   "conda", "mamba",     "rsync"};
     for (auto& [program, there] : state.programs) {
       if (there == ProgramUse::There::no && !by_name.contains(program)) there = ProgramUse::There::unknown;
     }
@@ -191,7 +256,9 @@ void BuildReader::apt_package(BuildState& state, const SystemPackage& package, c
   }
   if (name.ends_with("-dev") || name.starts_with("python3-")) {
     for (const char* program : {"gcc", "g++", "cc", "make", "cmake"}) {
-      if (const auto known = state.programs.find(program); known != state.programs.end() && known->second == ProgramUse::There::no) known->second = ProgramUse::There::unknown;
+      if (const auto known = state.programs.find(program);
+          known != state.programs.end() && known->second == ProgramUse::There::no)
+        known->second = ProgramUse::There::unknown;
     }
   }
   if (name == "tini" || name == "dumb-init") state.files.put("/usr/bin/" + name, program_file(evidence));
@@ -199,7 +266,8 @@ void BuildReader::apt_package(BuildState& state, const SystemPackage& package, c
   // Python.
   if (const auto versioned = python_package(name)) {
     const auto& [minor, kind] = *versioned;
-    if (kind.empty() || kind == "-minimal" || kind == "-dev" || kind == "-venv" || kind == "-full" || kind == "-distutils") {
+    if (kind.empty() || kind == "-minimal" || kind == "-dev" || kind == "-venv" || kind == "-full" ||
+        kind == "-distutils") {
       if (kind == "-distutils" || (kind == "-dev" && state.os_family == "debian")) {
         // distutils alone brings no interpreter of its own where it is Debian's; a -dev package does.
         if (kind == "-distutils") return;
@@ -207,16 +275,19 @@ void BuildReader::apt_package(BuildState& state, const SystemPackage& package, c
       const std::size_t index = ensure_python(minor);
       Interpreter& interpreter = state.pythons[index].interpreter;
       if (kind == "-venv" || kind == "-full") interpreter.has_ensurepip = true;
-      if (own_minor() == minor && kind != "-minimal" && state.files.look("/usr/bin/python3", false).seen != BuildFiles::Seen::yes && kind != "") {
+      if (own_minor() == minor && kind != "-minimal" &&
+          state.files.look("/usr/bin/python3", false).seen != BuildFiles::Seen::yes && kind != "") {
         // python3.10 alone makes no /usr/bin/python3.
       }
     }
     return;
   }
-  if (name == "python3" || name == "python3-minimal" || name == "python3-dev" || name == "python3-venv" || name == "python3-full" || name == "python3-pip" || name == "python3-distutils" ||
-      name == "python3-setuptools" || name == "python3-wheel" || name == "python-is-python3" || name.starts_with("python3-") || name == "software-properties-common" || name == "pipx" ||
-      name == "python3-all") {
-    if (state.os_family == "alpine" || (state.os_family.empty() && state.base_not_known.empty() && state.libc == Libc::Family::musl)) {
+  if (name == "python3" || name == "python3-minimal" || name == "python3-dev" || name == "python3-venv" ||
+      name == "python3-full" || name == "python3-pip" || name == "python3-distutils" || name == "python3-setuptools" ||
+      name == "python3-wheel" || name == "python-is-python3" || name.starts_with("python3-") ||
+      name == "software-properties-common" || name == "pipx" || name == "python3-all") {
+    if (state.os_family == "alpine" ||
+        (state.os_family.empty() && state.base_not_known.empty() && state.libc == Libc::Family::musl)) {
       if (state.pythons_open.empty()) state.pythons_open = "which Python this Alpine has";
       return;
     }
@@ -248,11 +319,13 @@ void BuildReader::apt_package(BuildState& state, const SystemPackage& package, c
   if (is_driver(name) && build_->driver_installs.size() < max_uses) build_->driver_installs.push_back(running.at);
   std::optional<Version> cuda;
   CudaToolkit::Flavour flavour = CudaToolkit::Flavour::runtime;
-  for (const char* start : {"cuda-toolkit-", "cuda-runtime-", "cuda-libraries-", "cuda-", "cuda-cudart-", "cuda-minimal-build-", "cuda-compiler-"}) {
+  for (const char* start : {"cuda-toolkit-", "cuda-runtime-", "cuda-libraries-", "cuda-", "cuda-cudart-",
+                            "cuda-minimal-build-", "cuda-compiler-"}) {
     if (const auto version = version_behind(name, start)) {
       cuda = version;
       if (std::string_view(start) == "cuda-cudart-") flavour = CudaToolkit::Flavour::base;
-      if (std::string_view(start) == "cuda-toolkit-" || std::string_view(start) == "cuda-") flavour = CudaToolkit::Flavour::devel;
+      if (std::string_view(start) == "cuda-toolkit-" || std::string_view(start) == "cuda-")
+        flavour = CudaToolkit::Flavour::devel;
     }
   }
   if (cuda || name == "cuda" || name == "cuda-toolkit" || name == "nvidia-cuda-toolkit") {
@@ -260,7 +333,9 @@ void BuildReader::apt_package(BuildState& state, const SystemPackage& package, c
     toolkit.from = CudaToolkit::From::apt;
     toolkit.version = cuda;
     toolkit.flavour = flavour;
-    toolkit.folder = cuda ? "/usr/local/cuda-" + cuda->to_string() : name == "nvidia-cuda-toolkit" ? "/usr/lib/x86_64-linux-gnu" : "/usr/local/cuda";
+    toolkit.folder = cuda                            ? "/usr/local/cuda-" + cuda->to_string()
+                     : name == "nvidia-cuda-toolkit" ? "/usr/lib/x86_64-linux-gnu"
+                                                     : "/usr/local/cuda";
     toolkit.evidence = {evidence};
     if (name != "nvidia-cuda-toolkit") {
       state.files.mark(toolkit.folder, BuildFiles::Mark::base, "which files the CUDA packages hold", evidence);
@@ -268,7 +343,9 @@ void BuildReader::apt_package(BuildState& state, const SystemPackage& package, c
       if (cuda) link("/usr/local/cuda", "cuda-" + cuda->to_string());
     }
     if (flavour == CudaToolkit::Flavour::devel) state.programs["nvcc"] = ProgramUse::There::unknown;
-    if (std::none_of(state.cuda.begin(), state.cuda.end(), [&](const CudaToolkit& one) { return one.from == toolkit.from && one.version == toolkit.version; })) {
+    if (std::none_of(state.cuda.begin(), state.cuda.end(), [&](const CudaToolkit& one) {
+          return one.from == toolkit.from && one.version == toolkit.version;
+        })) {
       state.cuda.push_back(std::move(toolkit));
     }
   }
@@ -287,7 +364,9 @@ void BuildReader::apt_package(BuildState& state, const SystemPackage& package, c
     cudnn.version = upstream_version(package.version);
     cudnn.folder = options_.architecture == "arm64" ? "/usr/lib/aarch64-linux-gnu" : "/usr/lib/x86_64-linux-gnu";
     cudnn.evidence = {evidence};
-    const auto old = std::find_if(state.cudnn.begin(), state.cudnn.end(), [&](const Cudnn& one) { return one.major == cudnn.major && one.folder == cudnn.folder; });
+    const auto old = std::find_if(state.cudnn.begin(), state.cudnn.end(), [&](const Cudnn& one) {
+      return one.major == cudnn.major && one.folder == cudnn.folder;
+    });
     if (old == state.cudnn.end()) {
       state.cudnn.push_back(std::move(cudnn));
     } else if (cudnn.version || name.find("-dev") == std::string::npos) {
@@ -304,18 +383,21 @@ void BuildReader::apt_command(Step& step, const Running& running, const SystemPa
     update.at = running.at;
     update.fails_harmlessly = running.command->failure_ignored;
     update.nvidia_key_renewed = state.nvidia_key_renewed;
-    if (packages.manager == SystemPackageCommand::Manager::apt && build_->apt_updates.size() < max_uses) build_->apt_updates.push_back(std::move(update));
+    if (packages.manager == SystemPackageCommand::Manager::apt && build_->apt_updates.size() < max_uses)
+      build_->apt_updates.push_back(std::move(update));
   }
   if (packages.action == Action::remove) {
     for (const SystemPackage& package : packages.packages) {
       state.packages.erase(package.name);
-      if (const auto known = state.programs.find(package.name); known != state.programs.end()) known->second = ProgramUse::There::unknown;
+      if (const auto known = state.programs.find(package.name); known != state.programs.end())
+        known->second = ProgramUse::There::unknown;
       if (const auto versioned = python_package(package.name); versioned && versioned->second.empty()) {
         const std::string path = "/usr/bin/python" + versioned->first.to_string();
         state.files.remove(path, running.evidence);
         std::erase_if(state.pythons, [&](const BuildPython& one) { return one.interpreter.path == path; });
       }
-      if (package.name.starts_with("libcudnn") && package.name.find("-dev") == std::string::npos) std::erase_if(state.cudnn, [](const Cudnn& one) { return one.from != CudaToolkit::From::wheels; });
+      if (package.name.starts_with("libcudnn") && package.name.find("-dev") == std::string::npos)
+        std::erase_if(state.cudnn, [](const Cudnn& one) { return one.from != CudaToolkit::From::wheels; });
     }
     return;
   }
@@ -348,7 +430,8 @@ void BuildReader::apt_command(Step& step, const Running& running, const SystemPa
   }
 }
 
-void BuildReader::conda_packages(BuildState& state, const std::string& prefix, const std::vector<CondaSpec>& packages, bool complete, const Running& running) {
+void BuildReader::conda_packages(BuildState& state, const std::string& prefix, const std::vector<CondaSpec>& packages,
+                                 bool complete, const Running& running) {
   std::optional<std::size_t> index;
   for (std::size_t i = 0; i < state.pythons.size(); ++i) {
     if (state.pythons[i].interpreter.prefix == prefix) index = i;
@@ -362,7 +445,8 @@ void BuildReader::conda_packages(BuildState& state, const std::string& prefix, c
     std::optional<PythonMinor> minor;
     if (asked != nullptr) {
       const std::string pinned = asked->pinned();
-      if (const auto version = Version::parse(pinned); version && version->release().size() >= 2) minor = PythonMinor::of(*version);
+      if (const auto version = Version::parse(pinned); version && version->release().size() >= 2)
+        minor = PythonMinor::of(*version);
     }
     BuildPython python;
     if (index) python = state.pythons[*index];
@@ -403,7 +487,8 @@ void BuildReader::conda_packages(BuildState& state, const std::string& prefix, c
     const std::string pinned = spec.pinned();
     const auto version = Version::parse(pinned);
     if (spec.name == "python" || spec.name == "pip") continue;
-    if (spec.name == "cudatoolkit" || spec.name == "cuda-toolkit" || spec.name == "cuda-runtime" || spec.name == "pytorch-cuda" || spec.name == "cuda-version" || spec.name == "cuda") {
+    if (spec.name == "cudatoolkit" || spec.name == "cuda-toolkit" || spec.name == "cuda-runtime" ||
+        spec.name == "pytorch-cuda" || spec.name == "cuda-version" || spec.name == "cuda") {
       CudaToolkit toolkit;
       toolkit.from = CudaToolkit::From::conda;
       toolkit.version = version;
@@ -462,7 +547,9 @@ void BuildReader::conda_command(Step& step, const Running& running, const CondaC
   std::vector<Place> pip_places;
   for (const Argument& file : conda.files) {
     const bool yaml = file.text.ends_with(".yml") || file.text.ends_with(".yaml");
-    const auto text = file.text.starts_with('/') || command.folder ? file_text(state, absolute_path(file.text, command.folder.value_or("/"))) : std::nullopt;
+    const auto text = file.text.starts_with('/') || command.folder
+                          ? file_text(state, absolute_path(file.text, command.folder.value_or("/")))
+                          : std::nullopt;
     if (!text) {
       not_known = fmt::format("what {} holds", escape_for_display(file.text));
       continue;
@@ -491,7 +578,8 @@ void BuildReader::conda_command(Step& step, const Running& running, const CondaC
     }
     if (!read->not_known.empty()) not_known = read->not_known.front();
   }
-  if (prefix.empty() && !environment.empty() && environment != "base" && !root.empty()) prefix = root + "/envs/" + environment;
+  if (prefix.empty() && !environment.empty() && environment != "base" && !root.empty())
+    prefix = root + "/envs/" + environment;
   if (prefix.empty() && (environment.empty() || environment == "base")) {
     prefix = command.variable("CONDA_PREFIX").value_or("");
     const std::string active = command.variable("CONDA_DEFAULT_ENV").value_or("");
@@ -513,13 +601,15 @@ void BuildReader::conda_command(Step& step, const Running& running, const CondaC
     request.place = place_in(step, spec.offset);
     record.packages.push_back(std::move(request));
   }
-  const bool installs = conda.action == Action::create || conda.action == Action::install || conda.action == Action::update || conda.action == Action::environment_create ||
+  const bool installs = conda.action == Action::create || conda.action == Action::install ||
+                        conda.action == Action::update || conda.action == Action::environment_create ||
                         conda.action == Action::environment_update;
   if (!installs) return;
   if (build_->conda.size() < max_uses) build_->conda.push_back(std::move(record));
   if (conda.dry_run) return;
   for (const CondaSpec& spec : packages) {
-    if (!state.programs.contains(spec.name) || state.programs[spec.name] == ProgramUse::There::no) state.programs[spec.name] = ProgramUse::There::unknown;
+    if (!state.programs.contains(spec.name) || state.programs[spec.name] == ProgramUse::There::no)
+      state.programs[spec.name] = ProgramUse::There::unknown;
   }
   if (prefix.empty() || !command.certain) {
     const std::string reason = "into which environment conda installs";
@@ -537,10 +627,12 @@ void BuildReader::conda_command(Step& step, const Running& running, const CondaC
     Wanted wanted;
     for (std::size_t k = 0; k < pip_lines.size(); ++k) {
       if (pip_lines[k].starts_with("-r ")) {
-        add_requirements_file(state, running, std::string(trim(std::string_view(pip_lines[k]).substr(3))), false, wanted);
+        add_requirements_file(state, running, std::string(trim(std::string_view(pip_lines[k]).substr(3))), false,
+                              wanted);
       } else if (pip_lines[k].starts_with("--")) {
         const std::size_t sign = pip_lines[k].find_first_of(" =");
-        if (sign != std::string::npos && pip_lines[k].find("index-url") != std::string::npos) wanted.indexes.emplace_back(trim(std::string_view(pip_lines[k]).substr(sign + 1)));
+        if (sign != std::string::npos && pip_lines[k].find("index-url") != std::string::npos)
+          wanted.indexes.emplace_back(trim(std::string_view(pip_lines[k]).substr(sign + 1)));
       } else if (auto requirement = Requirement::parse(pip_lines[k])) {
         PackageRequest request;
         request.written = pip_lines[k];
@@ -575,7 +667,9 @@ void BuildReader::conda_installer(Step& step, const Running& running, const Cond
   std::string prefix = installer.prefix;
   if (prefix.empty()) {
     const std::string name = lower(installer.script);
-    prefix = name.find("miniforge") != std::string::npos ? "/root/miniforge3" : name.find("miniconda") != std::string::npos ? "/root/miniconda3" : "/root/anaconda3";
+    prefix = name.find("miniforge") != std::string::npos   ? "/root/miniforge3"
+             : name.find("miniconda") != std::string::npos ? "/root/miniconda3"
+                                                           : "/root/anaconda3";
   }
   prefix = absolute_path(prefix, running.command->folder.value_or("/"));
   state.files.mark(prefix, BuildFiles::Mark::base, "which files conda's folder holds", running.evidence);
@@ -584,7 +678,9 @@ void BuildReader::conda_installer(Step& step, const Running& running, const Cond
   python.not_known = fmt::format("which Python {} has", escape_for_display(installer.script));
   // Miniconda3-py311_23.5.2-0-Linux-x86_64.sh says which.
   std::string script = installer.script;
-  if (const auto origin = state.downloads.find(absolute_path(script, running.command->folder.value_or("/"))); origin != state.downloads.end()) script = origin->second;
+  if (const auto origin = state.downloads.find(absolute_path(script, running.command->folder.value_or("/")));
+      origin != state.downloads.end())
+    script = origin->second;
   Interpreter& interpreter = python.interpreter;
   if (const std::size_t at = script.find("-py3"); at != std::string::npos) {
     const std::size_t end = script.find_first_not_of("0123456789", at + 4);
@@ -598,12 +694,16 @@ void BuildReader::conda_installer(Step& step, const Running& running, const Cond
   interpreter.kind = Interpreter::Kind::conda;
   interpreter.prefix = prefix;
   interpreter.has_venv = interpreter.has_ensurepip = true;
-  interpreter.path = python.minor_known ? prefix + "/bin/python" + interpreter.minor.to_string() : prefix + "/bin/python";
-  interpreter.site_packages = {prefix + (python.minor_known ? "/lib/python" + interpreter.minor.to_string() : std::string("/lib")) + "/site-packages"};
+  interpreter.path =
+      python.minor_known ? prefix + "/bin/python" + interpreter.minor.to_string() : prefix + "/bin/python";
+  interpreter.site_packages = {
+      prefix + (python.minor_known ? "/lib/python" + interpreter.minor.to_string() : std::string("/lib")) +
+      "/site-packages"};
   const std::size_t index = add_python(state, std::move(python), {"python", "python3"}, running.evidence);
   add_pip(state, index, prefix + "/bin", true, running.evidence);
   state.files.put(prefix + "/bin/conda", program_file(running.evidence));
-  if (lower(script).find("forge") != std::string::npos) state.files.put(prefix + "/bin/mamba", program_file(running.evidence));
+  if (lower(script).find("forge") != std::string::npos)
+    state.files.put(prefix + "/bin/mamba", program_file(running.evidence));
 }
 
 }  // namespace imgforge

@@ -17,15 +17,30 @@ constexpr std::size_t max_distributions = 20'000;
 
 /// Projects that install apache-beam as a dependency of theirs.
 bool brings_beam(std::string_view name) {
-  static const std::set<std::string, std::less<>> names = {"tfx",        "tfx-bsl",    "tensorflow-transform", "tensorflow-data-validation", "tensorflow-model-analysis",
-                                                           "ml-metadata", "beam-nuggets", "pangeo-forge-recipes", "klio",                     "klio-exec",
-                                                           "weather-dl", "weather-mv", "xarray-beam",          "tensorflow-datasets"};
+  static const std::set<std::string, std::less<>> names = {"tfx",
+                                                           "tfx-bsl",
+                                                           "tensorflow-transform",
+                                                           "tensorflow-data-validation",
+                                                           "tensorflow-model-analysis",
+                                                           "ml-metadata",
+                                                           "beam-nuggets",
+                                                           "pangeo-forge-recipes",
+                                                           "klio",
+                                                           "klio-exec",
+                                                           "weather-dl",
+                                                           "weather-mv",
+                                                           "xarray-beam",
+                                                           "tensorflow-datasets"};
   return names.contains(name);
 }
 
 /// Projects whose wheels are built from CUDA sources where pip finds none.
 bool builds_cuda(std::string_view name) {
-  static const std::set<std::string, std::less<>> names = {"flash-attn", "apex", "deepspeed", "mamba-ssm", "causal-conv1d", "xformers", "detectron2", "pytorch3d", "horovod", "pycuda", "llama-cpp-python", "tinycudann", "torch-scatter", "torch-sparse", "torch-cluster", "spconv", "gsplat", "auto-gptq", "transformer-engine", "vllm"};
+  static const std::set<std::string, std::less<>> names = {
+      "flash-attn",         "apex",         "deepspeed",     "mamba-ssm", "causal-conv1d",    "xformers",
+      "detectron2",         "pytorch3d",    "horovod",       "pycuda",    "llama-cpp-python", "tinycudann",
+      "torch-scatter",      "torch-sparse", "torch-cluster", "spconv",    "gsplat",           "auto-gptq",
+      "transformer-engine", "vllm"};
   return names.contains(name);
 }
 
@@ -70,7 +85,8 @@ PackageRequest request_of(const std::string& written, std::optional<Requirement>
 
 }  // namespace
 
-BuildReader::FoundPython BuildReader::describe(const BuildState& state, std::size_t index, const std::string& program) const {
+BuildReader::FoundPython BuildReader::describe(const BuildState& state, std::size_t index,
+                                               const std::string& program) const {
   const BuildPython& python = state.pythons[index];
   FoundPython found;
   found.index = index;
@@ -90,7 +106,8 @@ BuildReader::FoundPython BuildReader::describe(const BuildState& state, std::siz
 std::string BuildReader::conda_prefix(const BuildState& state, const Running& running) const {
   for (const BuildPython& python : state.pythons) {
     const std::string& prefix = python.interpreter.prefix;
-    if (python.interpreter.kind == Interpreter::Kind::conda && prefix.find("/envs/") == std::string::npos) return prefix;
+    if (python.interpreter.kind == Interpreter::Kind::conda && prefix.find("/envs/") == std::string::npos)
+      return prefix;
   }
   for (const char* name : {"CONDA_DIR", "MAMBA_ROOT_PREFIX", "CONDA_ROOT"}) {
     if (const auto value = running.command->variable(name); value && value->starts_with('/')) return *value;
@@ -98,13 +115,15 @@ std::string BuildReader::conda_prefix(const BuildState& state, const Running& ru
   const FoundProgram conda = find_program(state, "conda", running.path);
   if (conda.seen == BuildFiles::Seen::yes) {
     for (const char* end : {"/bin/conda", "/condabin/conda"}) {
-      if (conda.canonical.ends_with(end)) return conda.canonical.substr(0, conda.canonical.size() - std::string_view(end).size());
+      if (conda.canonical.ends_with(end))
+        return conda.canonical.substr(0, conda.canonical.size() - std::string_view(end).size());
     }
   }
   return {};
 }
 
-BuildReader::FoundPython BuildReader::find_python(const BuildState& state, const Running& running, const std::string& word, const std::string& program) const {
+BuildReader::FoundPython BuildReader::find_python(const BuildState& state, const Running& running,
+                                                  const std::string& word, const std::string& program) const {
   FoundPython none;
   none.interpreter.program = program;
   std::string wanted = word;
@@ -145,16 +164,19 @@ BuildReader::FoundPython BuildReader::find_python(const BuildState& state, const
     }
     return none;
   }
-  none.interpreter.not_known = found.reason.empty() ? fmt::format("which Python {} is", escape_for_display(wanted)) : found.reason;
+  none.interpreter.not_known =
+      found.reason.empty() ? fmt::format("which Python {} is", escape_for_display(wanted)) : found.reason;
   if (const auto minor = minor_in_name(base_name(wanted))) none.interpreter.minor = minor;
   return none;
 }
 
-void BuildReader::add_argument(const BuildState& state, const Running& running, const std::string& text, const Place& place, Wanted& wanted) const {
+void BuildReader::add_argument(const BuildState& state, const Running& running, const std::string& text,
+                               const Place& place, Wanted& wanted) const {
   const bool url = text.find("://") != std::string::npos;
   const bool named_url = url && text.find('@') != std::string::npos && text.find('@') < text.find("://");
   const std::string plain = text.substr(0, text.find('['));
-  const bool path = !url && (text.starts_with('.') || text.starts_with('/') || text.ends_with(".whl") || text.ends_with(".tar.gz") || text.ends_with(".zip"));
+  const bool path = !url && (text.starts_with('.') || text.starts_with('/') || text.ends_with(".whl") ||
+                             text.ends_with(".tar.gz") || text.ends_with(".zip"));
   if (path) {
     if (auto wheel = wheel_requirement(text)) {
       wanted.requests.push_back(request_of(text, std::move(wheel), place));
@@ -163,7 +185,9 @@ void BuildReader::add_argument(const BuildState& state, const Running& running, 
     const std::size_t bracket = text.find('[');
     std::vector<std::string> extras;
     if (bracket != std::string::npos) {
-      for (const std::string_view extra : split(std::string_view(text).substr(bracket + 1, text.find(']') - bracket - 1), ',')) extras.emplace_back(trim(extra));
+      for (const std::string_view extra :
+           split(std::string_view(text).substr(bracket + 1, text.find(']') - bracket - 1), ','))
+        extras.emplace_back(trim(extra));
     }
     wanted.requests.push_back(request_of(text, std::nullopt, place));
     if (!plain.starts_with('/') && !running.command->folder) {
@@ -186,30 +210,36 @@ void BuildReader::add_argument(const BuildState& state, const Running& running, 
     return;
   }
   if (named_url) {
-    if (auto wheel = wheel_requirement(requirement->url()); wheel && wheel->normalised() == requirement->normalised()) requirement = std::move(wheel);
+    if (auto wheel = wheel_requirement(requirement->url()); wheel && wheel->normalised() == requirement->normalised())
+      requirement = std::move(wheel);
   }
   wanted.requests.push_back(request_of(text, std::move(requirement), place));
 }
 
-void BuildReader::add_project(const BuildState& state, const std::string& folder, const std::vector<std::string>& extras, Wanted& wanted) const {
+void BuildReader::add_project(const BuildState& state, const std::string& folder,
+                              const std::vector<std::string>& extras, Wanted& wanted) const {
   const std::string file = absolute_path("pyproject.toml", folder);
   const auto text = file_text(state, file);
   if (!text) {
     const bool no_file = state.files.look(file).seen == BuildFiles::Seen::no;
     // Without pyproject.toml it is setup.py, which only the run tells.
-    wanted.not_known = fmt::format("what the project in {} needs{}", escape_for_display(folder), no_file ? " (it has no pyproject.toml)" : "");
+    wanted.not_known = fmt::format("what the project in {} needs{}", escape_for_display(folder),
+                                   no_file ? " (it has no pyproject.toml)" : "");
     return;
   }
   std::string why;
   const BuildFiles::Look look = state.files.look(file);
-  const auto project = read_pyproject(*text, look.file->evidence.place.file.empty() ? "pyproject.toml" : look.file->evidence.place.file, why);
+  const auto project = read_pyproject(
+      *text, look.file->evidence.place.file.empty() ? "pyproject.toml" : look.file->evidence.place.file, why);
   if (!project || project->dynamic_dependencies) {
-    wanted.not_known = project ? fmt::format("the build of the project in {} tells what it needs", escape_for_display(folder)) : why;
+    wanted.not_known =
+        project ? fmt::format("the build of the project in {} tells what it needs", escape_for_display(folder)) : why;
     if (!project) return;
   }
   const auto add = [&](const std::vector<ProjectRequirement>& list) {
     for (const ProjectRequirement& one : list) {
-      if (wanted.requests.size() < max_distributions) wanted.requests.push_back(request_of(one.written, one.requirement, one.place));
+      if (wanted.requests.size() < max_distributions)
+        wanted.requests.push_back(request_of(one.written, one.requirement, one.place));
     }
   };
   add(project->dependencies);
@@ -218,7 +248,8 @@ void BuildReader::add_project(const BuildState& state, const std::string& folder
   }
 }
 
-void BuildReader::add_requirements_file(const BuildState& state, const Running& running, const std::string& path, bool constraints, Wanted& wanted) const {
+void BuildReader::add_requirements_file(const BuildState& state, const Running& running, const std::string& path,
+                                        bool constraints, Wanted& wanted) const {
   if (path.find("://") != std::string::npos) {
     if (!constraints) wanted.not_known = fmt::format("what {} asks for", escape_for_display(path.substr(0, 200)));
     return;
@@ -266,7 +297,8 @@ void BuildReader::add_requirements_file(const BuildState& state, const Running& 
     }
   }
   for (const RequirementLine& line : read.constraints) {
-    if (wanted.constraints.size() < max_distributions) wanted.constraints.push_back(request_of(line.written, line.requirement, place_of(line.place)));
+    if (wanted.constraints.size() < max_distributions)
+      wanted.constraints.push_back(request_of(line.written, line.requirement, place_of(line.place)));
   }
   wanted.indexes.insert(wanted.indexes.end(), read.index_urls.begin(), read.index_urls.end());
   wanted.find_links.insert(wanted.find_links.end(), read.find_links.begin(), read.find_links.end());
@@ -278,9 +310,12 @@ void BuildReader::drop_by_marker(const FoundPython& python, Wanted& wanted) cons
   const auto drop = [&](std::vector<PackageRequest>& list) {
     if (!python.interpreter.minor) return;
     // Of the interpreter the minor may be all that is known: markers rarely ask for more.
-    const Version version = python.interpreter.version.value_or(*Version::parse(python.interpreter.minor->to_string() + ".99"));
+    const Version version =
+        python.interpreter.version.value_or(*Version::parse(python.interpreter.minor->to_string() + ".99"));
     const MarkerEnvironment environment = linux_markers(version, machine);
-    std::erase_if(list, [&](const PackageRequest& one) { return one.requirement && one.requirement->has_marker() && !one.requirement->applies(environment); });
+    std::erase_if(list, [&](const PackageRequest& one) {
+      return one.requirement && one.requirement->has_marker() && !one.requirement->applies(environment);
+    });
   };
   drop(wanted.requests);
   drop(wanted.constraints);
@@ -289,15 +324,18 @@ void BuildReader::drop_by_marker(const FoundPython& python, Wanted& wanted) cons
 void BuildReader::install(BuildState& state, std::size_t index, const Wanted& wanted, const Running& running) {
   BuildPython& python = state.pythons[index];
   if (!wanted.not_known.empty() && python.open.empty()) python.open = wanted.not_known;
-  const std::string site = python.interpreter.site_packages.empty() ? std::string() : python.interpreter.site_packages.front();
+  const std::string site =
+      python.interpreter.site_packages.empty() ? std::string() : python.interpreter.site_packages.front();
   for (const PackageRequest& request : wanted.requests) {
     if (!request.requirement) {
-      if (python.open.empty()) python.open = fmt::format("what {} brings", escape_for_display(request.written.substr(0, 120)));
+      if (python.open.empty())
+        python.open = fmt::format("what {} brings", escape_for_display(request.written.substr(0, 120)));
       continue;
     }
     const Requirement& requirement = *request.requirement;
     const std::string& name = request.name;
-    if (brings_beam(name) && !wanted.no_deps && python.open.empty()) python.open = fmt::format("which apache-beam {} brings", escape_for_display(name));
+    if (brings_beam(name) && !wanted.no_deps && python.open.empty())
+      python.open = fmt::format("which apache-beam {} brings", escape_for_display(name));
     if (!running.command->certain) {
       if (python.open.empty()) python.open = fmt::format("whether {} is installed", escape_for_display(name));
       continue;
@@ -310,13 +348,18 @@ void BuildReader::install(BuildState& state, std::size_t index, const Wanted& wa
       if (!version) version = constraint.requirement->specifiers().pinned();
       if (specifiers.empty()) specifiers = constraint.requirement->specifiers().to_string();
     }
-    const auto old = std::find_if(python.distributions.begin(), python.distributions.end(), [&](const BuildDistribution& one) { return one.distribution.name == name; });
+    const auto old = std::find_if(python.distributions.begin(), python.distributions.end(),
+                                  [&](const BuildDistribution& one) { return one.distribution.name == name; });
     if (old != python.distributions.end()) {
       // What satisfies the request stays.
-      const bool stays = !wanted.upgrade && old->distribution.version && requirement.specifiers().contains(*old->distribution.version) && (!version || *version == *old->distribution.version);
+      const bool stays = !wanted.upgrade && old->distribution.version &&
+                         requirement.specifiers().contains(*old->distribution.version) &&
+                         (!version || *version == *old->distribution.version);
       if (stays) {
         for (const std::string& extra : requirement.extras()) {
-          if (std::find(old->distribution.extras.begin(), old->distribution.extras.end(), extra) == old->distribution.extras.end()) old->distribution.extras.push_back(extra);
+          if (std::find(old->distribution.extras.begin(), old->distribution.extras.end(), extra) ==
+              old->distribution.extras.end())
+            old->distribution.extras.push_back(extra);
         }
         if (old->by != BuildDistribution::By::base) {
           old->indexes.insert(old->indexes.end(), wanted.indexes.begin(), wanted.indexes.end());
@@ -341,10 +384,14 @@ void BuildReader::install(BuildState& state, std::size_t index, const Wanted& wa
     python.distributions.push_back(std::move(made));
     // Its scripts: which they are is not known, one of its own name is likely.
     const auto known = state.programs.find(name);
-    if (known == state.programs.end() || known->second == ProgramUse::There::no) state.programs[name] = ProgramUse::There::unknown;
-    static const std::set<std::string, std::less<>> scripts = {"uv", "poetry", "pipenv", "pdm", "virtualenv", "cmake", "ninja", "conda", "tox", "pip-tools", "gsutil", "awscli", "jupyter", "dvc", "gdown"};
+    if (known == state.programs.end() || known->second == ProgramUse::There::no)
+      state.programs[name] = ProgramUse::There::unknown;
+    static const std::set<std::string, std::less<>> scripts = {"uv",     "poetry", "pipenv",  "pdm", "virtualenv",
+                                                               "cmake",  "ninja",  "conda",   "tox", "pip-tools",
+                                                               "gsutil", "awscli", "jupyter", "dvc", "gdown"};
     if (scripts.contains(name)) {
-      const std::string folder = python.interpreter.prefix == "/usr" ? "/usr/local/bin" : python.interpreter.prefix + "/bin";
+      const std::string folder =
+          python.interpreter.prefix == "/usr" ? "/usr/local/bin" : python.interpreter.prefix + "/bin";
       BuildFile program;
       program.kind = BuildFile::Kind::program;
       program.evidence = running.evidence;
@@ -352,8 +399,11 @@ void BuildReader::install(BuildState& state, std::size_t index, const Wanted& wa
       state.programs[name] = ProgramUse::There::yes;
     }
   }
-  if (std::any_of(wanted.requests.begin(), wanted.requests.end(), [](const PackageRequest& one) { return one.name == "pip"; }) && running.command->certain) {
-    const std::string folder = python.interpreter.prefix == "/usr" ? "/usr/local/bin" : python.interpreter.prefix + "/bin";
+  if (std::any_of(wanted.requests.begin(), wanted.requests.end(),
+                  [](const PackageRequest& one) { return one.name == "pip"; }) &&
+      running.command->certain) {
+    const std::string folder =
+        python.interpreter.prefix == "/usr" ? "/usr/local/bin" : python.interpreter.prefix + "/bin";
     add_pip(state, index, folder, true, running.evidence);
   }
 }
@@ -367,8 +417,9 @@ void BuildReader::pip_command(Step& step, const Running& running, const PipComma
   FoundPython python;
   if (!pip.uses_uv) {
     python = find_python(state, running, pip.python.empty() ? pip.pip : pip.python, pip.program);
-    if (python.index && !pip.python.empty() && !state.pythons[*python.index].interpreter.has_pip && !state.pythons[*python.index].interpreter.pip &&
-        state.pythons[*python.index].open.empty() && state.pythons_open.empty()) {
+    if (python.index && !pip.python.empty() && !state.pythons[*python.index].interpreter.has_pip &&
+        !state.pythons[*python.index].interpreter.pip && state.pythons[*python.index].open.empty() &&
+        state.pythons_open.empty()) {
       // "No module named pip": the step fails.
       python.interpreter.not_known = "it has no pip";
     }
@@ -379,22 +430,27 @@ void BuildReader::pip_command(Step& step, const Running& running, const PipComma
     const bool system = pip.system || is_true(command.variable("UV_SYSTEM_PYTHON").value_or(""));
     if (word.empty() && !command.variable("UV_PYTHON").value_or("").empty()) word = *command.variable("UV_PYTHON");
     if (word.empty() && system) word = "python3";
-    if (word.empty() && !environment.empty()) word = absolute_path("bin/python", absolute_path(environment, command.folder.value_or("/")));
+    if (word.empty() && !environment.empty())
+      word = absolute_path("bin/python", absolute_path(environment, command.folder.value_or("/")));
     if (word.empty() && command.folder) {
       const std::string local = absolute_path(".venv/bin/python", *command.folder);
       if (state.files.there(local)) word = local;
     }
-    if (!word.empty() && word.find('/') != std::string::npos && state.files.there(absolute_path("bin/python", absolute_path(word, command.folder.value_or("/"))))) {
+    if (!word.empty() && word.find('/') != std::string::npos &&
+        state.files.there(absolute_path("bin/python", absolute_path(word, command.folder.value_or("/"))))) {
       word = absolute_path("bin/python", absolute_path(word, command.folder.value_or("/")));
     }
     if (!word.empty() && word.find_first_not_of("0123456789.") == std::string::npos) word = "python" + word;
     if (word.empty()) {
       python.interpreter.program = pip.program;
       python.interpreter.not_known = "which environment uv installs into";
-      if (const FoundPython found = find_python(state, running, "python3", pip.program); found.index && state.pythons[*found.index].interpreter.kind != Interpreter::Kind::system) python = found;
+      if (const FoundPython found = find_python(state, running, "python3", pip.program);
+          found.index && state.pythons[*found.index].interpreter.kind != Interpreter::Kind::system)
+        python = found;
     } else {
       python = find_python(state, running, word, pip.program);
-      if (!python.index && word == "python3" && python.interpreter.missing) python = find_python(state, running, "python", pip.program);
+      if (!python.index && word == "python3" && python.interpreter.missing)
+        python = find_python(state, running, "python", pip.program);
       // uv fetches an interpreter that is not there.
       if (python.interpreter.missing) {
         python.interpreter.missing = false;
@@ -406,7 +462,8 @@ void BuildReader::pip_command(Step& step, const Running& running, const PipComma
     if (!python.index || !command.certain) return;
     for (const Argument& one : pip.packages) {
       const std::string name = normalise_name(one.text);
-      std::erase_if(state.pythons[*python.index].distributions, [&](const BuildDistribution& old) { return old.distribution.name == name; });
+      std::erase_if(state.pythons[*python.index].distributions,
+                    [&](const BuildDistribution& old) { return old.distribution.name == name; });
     }
     return;
   }
@@ -423,10 +480,13 @@ void BuildReader::pip_command(Step& step, const Running& running, const PipComma
     const auto value = command.variable(name);
     if (!value) continue;
     for (const std::string_view url : split(*value, ' ')) {
-      if (!url.empty() && std::find(wanted.indexes.begin(), wanted.indexes.end(), url) == wanted.indexes.end()) wanted.indexes.emplace_back(url);
+      if (!url.empty() && std::find(wanted.indexes.begin(), wanted.indexes.end(), url) == wanted.indexes.end())
+        wanted.indexes.emplace_back(url);
     }
   }
-  const auto place = [&](const Argument& one) { return running.at.place.file.empty() ? running.at.place : place_in(step, one.offset); };
+  const auto place = [&](const Argument& one) {
+    return running.at.place.file.empty() ? running.at.place : place_in(step, one.offset);
+  };
   for (const Argument& one : pip.packages) add_argument(state, running, one.text, place(one), wanted);
   for (const Argument& one : pip.editables) add_argument(state, running, one.text, place(one), wanted);
   for (const Argument& one : pip.requirements_files) add_requirements_file(state, running, one.text, false, wanted);
@@ -446,13 +506,17 @@ void BuildReader::pip_command(Step& step, const Running& running, const PipComma
   record.indexes = wanted.indexes;
   record.find_links = wanted.find_links;
   record.uses_uv = pip.uses_uv;
-  record.break_system_packages = pip.break_system_packages || is_true(command.variable(pip.uses_uv ? "UV_BREAK_SYSTEM_PACKAGES" : "PIP_BREAK_SYSTEM_PACKAGES").value_or(""));
+  record.break_system_packages =
+      pip.break_system_packages ||
+      is_true(command.variable(pip.uses_uv ? "UV_BREAK_SYSTEM_PACKAGES" : "PIP_BREAK_SYSTEM_PACKAGES").value_or(""));
   // An EXTERNALLY-MANAGED file that a step took away.
   if (python.index && record.interpreter.externally_managed) {
     const Interpreter& interpreter = state.pythons[*python.index].interpreter;
-    const std::string marker = interpreter.prefix + "/lib/python" + interpreter.minor.to_string() + "/EXTERNALLY-MANAGED";
+    const std::string marker =
+        interpreter.prefix + "/lib/python" + interpreter.minor.to_string() + "/EXTERNALLY-MANAGED";
     if (state.files.look(marker).seen == BuildFiles::Seen::no) record.interpreter.externally_managed = false;
-    if (command.variable("PIP_CONFIG_FILE") && !command.variable("PIP_CONFIG_FILE")->empty()) record.interpreter.externally_managed = false;
+    if (command.variable("PIP_CONFIG_FILE") && !command.variable("PIP_CONFIG_FILE")->empty())
+      record.interpreter.externally_managed = false;
     for (const char* file : {"/etc/pip.conf", "/root/.config/pip/pip.conf", "/root/.pip/pip.conf"}) {
       if (state.files.look(file).seen == BuildFiles::Seen::yes) record.interpreter.externally_managed = false;
     }
@@ -463,7 +527,8 @@ void BuildReader::pip_command(Step& step, const Running& running, const PipComma
   record.not_known = wanted.not_known;
   if (build_->pip.size() < max_uses) build_->pip.push_back(std::move(record));
   for (const PackageRequest& request : wanted.requests) {
-    const bool source = pip.no_binary || (request.requirement ? builds_cuda(request.name) : true) || request.written.starts_with("git+") || request.written.find("@ git+") != std::string::npos;
+    const bool source = pip.no_binary || (request.requirement ? builds_cuda(request.name) : true) ||
+                        request.written.starts_with("git+") || request.written.find("@ git+") != std::string::npos;
     if (source && build_->compiles.size() < max_uses) build_->compiles.push_back(running.at);
   }
   if (!wanted.not_known.empty() && build_->compiles.size() < max_uses) build_->compiles.push_back(running.at);
@@ -478,8 +543,10 @@ void BuildReader::pip_command(Step& step, const Running& running, const PipComma
     return;
   }
   if (!python.index) {
-    const std::string reason = python.interpreter.missing ? fmt::format("what {} would install: it is not there", escape_for_display(pip.program))
-                                                          : fmt::format("into which Python {} installs", escape_for_display(pip.program));
+    const std::string reason =
+        python.interpreter.missing
+            ? fmt::format("what {} would install: it is not there", escape_for_display(pip.program))
+            : fmt::format("into which Python {} installs", escape_for_display(pip.program));
     for (BuildPython& one : state.pythons) {
       if (one.open.empty()) one.open = reason;
     }
@@ -489,7 +556,9 @@ void BuildReader::pip_command(Step& step, const Running& running, const PipComma
   install(state, *python.index, wanted, running);
 }
 
-std::size_t BuildReader::make_environment(BuildState& state, const std::string& folder, const std::optional<std::size_t>& base, const PythonMinor* minor, const Evidence& evidence) {
+std::size_t BuildReader::make_environment(BuildState& state, const std::string& folder,
+                                          const std::optional<std::size_t>& base, const PythonMinor* minor,
+                                          const Evidence& evidence) {
   BuildPython python;
   Interpreter& interpreter = python.interpreter;
   interpreter.kind = Interpreter::Kind::venv;
@@ -513,7 +582,8 @@ std::size_t BuildReader::make_environment(BuildState& state, const std::string& 
     python.minor_known = false;
     python.not_known = fmt::format("with which Python {} is made", escape_for_display(folder));
   }
-  const std::string library = python.minor_known ? "/lib/python" + interpreter.minor.to_string() : std::string("/lib/python3");
+  const std::string library =
+      python.minor_known ? "/lib/python" + interpreter.minor.to_string() : std::string("/lib/python3");
   interpreter.site_packages = {folder + library + "/site-packages"};
   std::vector<std::string> names = {"python3"};
   if (python.minor_known) names.push_back("python" + interpreter.minor.to_string());
@@ -557,7 +627,8 @@ void BuildReader::python_command(Step& step, const Running& running, const Pytho
         if (!above) break;
         base = above;
       }
-      const std::size_t index = make_environment(state, python.folder, base, minor ? &*minor : nullptr, running.evidence);
+      const std::size_t index =
+          make_environment(state, python.folder, base, minor ? &*minor : nullptr, running.evidence);
       BuildPython& made = state.pythons[index];
       made.system_site_packages = python.system_site_packages;
       if (python.system_site_packages && base) {
@@ -572,13 +643,16 @@ void BuildReader::python_command(Step& step, const Running& running, const Pytho
       const FoundPython found = find_python(state, running, word, python.program);
       if (!found.index) return;
       const Interpreter& interpreter = state.pythons[*found.index].interpreter;
-      add_pip(state, *found.index, interpreter.prefix == "/usr" ? "/usr/local/bin" : interpreter.prefix + "/bin", false, running.evidence);
+      add_pip(state, *found.index, interpreter.prefix == "/usr" ? "/usr/local/bin" : interpreter.prefix + "/bin", false,
+              running.evidence);
       return;
     }
     case Action::get_pip: {
       const FoundPython found = find_python(state, running, word, python.program);
       // The script that was fetched last under that name.
-      const std::string path = command.folder || python.what.text.starts_with('/') ? absolute_path(python.what.text, command.folder.value_or("/")) : "";
+      const std::string path = command.folder || python.what.text.starts_with('/')
+                                   ? absolute_path(python.what.text, command.folder.value_or("/"))
+                                   : "";
       const auto origin = state.downloads.find(path);
       for (auto script = build_->scripts.rbegin(); script != build_->scripts.rend(); ++script) {
         if (script->run_by || (origin != state.downloads.end() && script->url != origin->second)) continue;
@@ -587,7 +661,8 @@ void BuildReader::python_command(Step& step, const Running& running, const Pytho
       }
       if (!found.index) return;
       const Interpreter& interpreter = state.pythons[*found.index].interpreter;
-      add_pip(state, *found.index, interpreter.prefix == "/usr" ? "/usr/local/bin" : interpreter.prefix + "/bin", true, running.evidence);
+      add_pip(state, *found.index, interpreter.prefix == "/usr" ? "/usr/local/bin" : interpreter.prefix + "/bin", true,
+              running.evidence);
       return;
     }
     case Action::standard_input: {
@@ -596,23 +671,30 @@ void BuildReader::python_command(Step& step, const Running& running, const Pytho
         const RunCommand& before = step.run.commands[i];
         if (before.piped_into != running.position) continue;
         const auto fetched = read_download(before);
-        if (!fetched || fetched->items.empty() || fetched->items.front().url.text.find("get-pip") == std::string::npos || !found.index) continue;
+        if (!fetched || fetched->items.empty() ||
+            fetched->items.front().url.text.find("get-pip") == std::string::npos || !found.index)
+          continue;
         const Interpreter& interpreter = state.pythons[*found.index].interpreter;
-        add_pip(state, *found.index, interpreter.prefix == "/usr" ? "/usr/local/bin" : interpreter.prefix + "/bin", true, running.evidence);
+        add_pip(state, *found.index, interpreter.prefix == "/usr" ? "/usr/local/bin" : interpreter.prefix + "/bin",
+                true, running.evidence);
         return;
       }
       return;
     }
     case Action::interpreter: {
       // uv python install: below a folder of its own, and ~/.local/bin/python3.11; pyenv: below its root.
-      if (state.pythons_open.empty()) state.pythons_open = fmt::format("where {} puts the interpreters that it installs", escape_for_display(python.program));
+      if (state.pythons_open.empty())
+        state.pythons_open =
+            fmt::format("where {} puts the interpreters that it installs", escape_for_display(python.program));
       return;
     }
     case Action::script: {
       const std::string script = python.what.text;
       if (script.ends_with("setup.py")) {
         const FoundPython found = find_python(state, running, word, python.program);
-        const bool installs = std::any_of(python.arguments.begin(), python.arguments.end(), [](const Argument& one) { return one.text == "install" || one.text == "develop"; });
+        const bool installs = std::any_of(python.arguments.begin(), python.arguments.end(), [](const Argument& one) {
+          return one.text == "install" || one.text == "develop";
+        });
         if (build_->compiles.size() < max_uses) build_->compiles.push_back(running.at);
         if (!installs) return;
         if (found.index) {
@@ -621,7 +703,9 @@ void BuildReader::python_command(Step& step, const Running& running, const Pytho
         return;
       }
       // A script of the author's may install what it likes; that it does is rare, and pip would be its means.
-      const auto text = script.starts_with('/') || command.folder ? file_text(state, absolute_path(script, command.folder.value_or("/"))) : std::nullopt;
+      const auto text = script.starts_with('/') || command.folder
+                            ? file_text(state, absolute_path(script, command.folder.value_or("/")))
+                            : std::nullopt;
       if (!text || text->find("pip") != std::string::npos || text->find("subprocess") != std::string::npos) {
         for (BuildPython& one : state.pythons) {
           if (one.open.empty()) one.open = fmt::format("what {} installs", escape_for_display(script));
@@ -644,7 +728,8 @@ void BuildReader::project_install(Step& step, const Running& running, const Proj
       if (one.open.empty()) one.open = reason;
     }
   };
-  const std::string folder = !project.folder.empty() && project.folder.starts_with('/') ? project.folder : command.folder.value_or("");
+  const std::string folder =
+      !project.folder.empty() && project.folder.starts_with('/') ? project.folder : command.folder.value_or("");
   FoundPython python;
   python.interpreter.program = running.name;
   const std::string environment = command.variable("VIRTUAL_ENV").value_or("");
@@ -660,7 +745,10 @@ void BuildReader::project_install(Step& step, const Running& running, const Proj
       const auto base = find_python(state, running, "python3", "uv");
       python = describe(state, make_environment(state, place, base.index, nullptr, running.evidence), "uv");
     }
-  } else if ((project.tool == ProjectInstall::Tool::poetry && (state.poetry_without_environment || lower(command.variable("POETRY_VIRTUALENVS_CREATE").value_or("")) == "false")) || project.system) {
+  } else if ((project.tool == ProjectInstall::Tool::poetry &&
+              (state.poetry_without_environment ||
+               lower(command.variable("POETRY_VIRTUALENVS_CREATE").value_or("")) == "false")) ||
+             project.system) {
     python = find_python(state, running, "python", running.name);
     if (!python.index) python = find_python(state, running, "python3", running.name);
   } else if (!environment.empty()) {
@@ -672,7 +760,10 @@ void BuildReader::project_install(Step& step, const Running& running, const Proj
     wanted.not_known = "in which folder the project is";
   } else {
     static constexpr const char* locks[] = {"uv.lock", "poetry.lock", "Pipfile.lock", "pdm.lock"};
-    const std::size_t tool = project.tool == ProjectInstall::Tool::uv ? 0 : project.tool == ProjectInstall::Tool::poetry ? 1 : project.tool == ProjectInstall::Tool::pipenv ? 2 : 3;
+    const std::size_t tool = project.tool == ProjectInstall::Tool::uv       ? 0
+                             : project.tool == ProjectInstall::Tool::poetry ? 1
+                             : project.tool == ProjectInstall::Tool::pipenv ? 2
+                                                                            : 3;
     const std::string path = absolute_path(locks[tool], folder);
     const auto text = file_text(state, path);
     const auto kind = lock_file_kind(locks[tool]);
@@ -682,9 +773,11 @@ void BuildReader::project_install(Step& step, const Running& running, const Proj
       for (const LockedPackage& package : lock->packages) {
         if (package.local || package.development || wanted.requests.size() >= max_distributions) continue;
         // Which extras and groups a package belongs to, the lock does not always say.
-        auto requirement = Requirement::parse(package.name + "==" + package.version + (package.marker.empty() ? "" : " ; " + package.marker));
+        auto requirement = Requirement::parse(package.name + "==" + package.version +
+                                              (package.marker.empty() ? "" : " ; " + package.marker));
         if (!requirement) requirement = Requirement::parse(package.name + "==" + package.version);
-        wanted.requests.push_back(request_of(package.name + "==" + package.version, std::move(requirement), package.place));
+        wanted.requests.push_back(
+            request_of(package.name + "==" + package.version, std::move(requirement), package.place));
       }
     } else {
       wanted.not_known = text ? why : fmt::format("{} is not beside the Dockerfile", locks[tool]);

@@ -27,7 +27,8 @@ namespace imgforge {
 
 class BuildReader {
  public:
-  BuildReader(const dockerfile::Dockerfile& dockerfile, const BuildOptions& options, const ContextFile& context, const Knowledge& knowledge);
+  BuildReader(const dockerfile::Dockerfile& dockerfile, const BuildOptions& options, const ContextFile& context,
+              const Knowledge& knowledge);
 
   /// Throws Error(usage) where options.stage names no stage.
   void read();
@@ -44,7 +45,7 @@ class BuildReader {
   struct Step {
     const Instruction* instruction = nullptr;
     BuildState* state = nullptr;
-    RunStep run;               // of RUN
+    RunStep run;  // of RUN
     std::string line;
   };
   /// A command of a RUN step.
@@ -84,19 +85,23 @@ class BuildReader {
   void env(const Instruction& instruction, BuildState& state);
   void label(const Instruction& instruction, BuildState& state);
   void copy(const Instruction& instruction, BuildState& state);
-  void copy_context(const std::string& source, const std::string& destination, bool into_folder, bool executable, BuildState& state, const Evidence& evidence);
-  void copy_image(const std::string& written, const BuildState& other, const std::vector<std::string>& sources, const std::string& destination, BuildState& state,
-                  const Evidence& evidence);
+  void copy_context(const std::string& source, const std::string& destination, bool into_folder, bool executable,
+                    BuildState& state, const Evidence& evidence);
+  void copy_image(const std::string& written, const BuildState& other, const std::vector<std::string>& sources,
+                  const std::string& destination, BuildState& state, const Evidence& evidence);
   void entrypoint(const Instruction& instruction, BuildState& state);
-  ImageUse image_use(ImageUse::Role role, const Instruction& instruction, const std::string& written, const Place& place);
-  const BuildState& image_state(const std::string& written, const std::string& expanded, const std::string& not_known, const Evidence& evidence);
+  ImageUse image_use(ImageUse::Role role, const Instruction& instruction, const std::string& written,
+                     const Place& place);
+  const BuildState& image_state(const std::string& written, const std::string& expanded, const std::string& not_known,
+                                const Evidence& evidence);
   std::string short_line(const Instruction& instruction) const;
   StepPlace step_at(const Place& place, const Instruction& instruction) const;
   dockerfile::Variable look_up(const BuildState* state, std::string_view name) const;
   /// A word with its variables; what was undeclared is noted.
   dockerfile::Expansion expand(const Word& word, const Instruction& instruction, const BuildState* state);
   std::optional<std::string> predefined(std::string_view name) const;
-  void note_secret(const std::string& name, const std::string& value, const Place& place, const Instruction& instruction, const std::string& where);
+  void note_secret(const std::string& name, const std::string& value, const Place& place,
+                   const Instruction& instruction, const std::string& where);
   std::optional<std::string> file_text(const BuildState& state, const std::string& path) const;
 
   // RUN: build_run.cpp.
@@ -117,23 +122,29 @@ class BuildReader {
   Running running_of(const Step& step, std::size_t position) const;
 
   // Interpreters and packages: build_python.cpp, build_packages.cpp.
-  FoundPython find_python(const BuildState& state, const Running& running, const std::string& word, const std::string& program) const;
+  FoundPython find_python(const BuildState& state, const Running& running, const std::string& word,
+                          const std::string& program) const;
   FoundPython describe(const BuildState& state, std::size_t index, const std::string& program) const;
   std::string conda_prefix(const BuildState& state, const Running& running) const;
   void pip_command(Step& step, const Running& running, const PipCommand& pip);
   void python_command(Step& step, const Running& running, const PythonCommand& python);
   void project_install(Step& step, const Running& running, const ProjectInstall& project);
-  void add_requirements_file(const BuildState& state, const Running& running, const std::string& path, bool constraints, Wanted& wanted) const;
-  void add_project(const BuildState& state, const std::string& folder, const std::vector<std::string>& extras, Wanted& wanted) const;
-  void add_argument(const BuildState& state, const Running& running, const std::string& text, const Place& place, Wanted& wanted) const;
+  void add_requirements_file(const BuildState& state, const Running& running, const std::string& path, bool constraints,
+                             Wanted& wanted) const;
+  void add_project(const BuildState& state, const std::string& folder, const std::vector<std::string>& extras,
+                   Wanted& wanted) const;
+  void add_argument(const BuildState& state, const Running& running, const std::string& text, const Place& place,
+                    Wanted& wanted) const;
   void drop_by_marker(const FoundPython& python, Wanted& wanted) const;
   void install(BuildState& state, std::size_t python, const Wanted& wanted, const Running& running);
-  std::size_t make_environment(BuildState& state, const std::string& folder, const std::optional<std::size_t>& base, const PythonMinor* minor, const Evidence& evidence);
+  std::size_t make_environment(BuildState& state, const std::string& folder, const std::optional<std::size_t>& base,
+                               const PythonMinor* minor, const Evidence& evidence);
   void apt_command(Step& step, const Running& running, const SystemPackageCommand& packages);
   void apt_package(BuildState& state, const SystemPackage& package, const Running& running);
   void conda_command(Step& step, const Running& running, const CondaCommand& conda);
   void conda_installer(Step& step, const Running& running, const CondaInstaller& installer);
-  void conda_packages(BuildState& state, const std::string& prefix, const std::vector<CondaSpec>& packages, bool complete, const Running& running);
+  void conda_packages(BuildState& state, const std::string& prefix, const std::vector<CondaSpec>& packages,
+                      bool complete, const Running& running);
 
   const dockerfile::Dockerfile& dockerfile_;
   const BuildOptions& options_;
@@ -146,11 +157,12 @@ class BuildReader {
   std::vector<bool> in_image_;
   std::map<std::string, BuildState, std::less<>> images_;  // of COPY --from, by reference
   std::size_t target_ = 0;
-  std::size_t current_ = 0;   // stage that is being read
+  std::size_t current_ = 0;  // stage that is being read
   std::size_t pip_at_ = 0;
 };
 
 /// Facts of what was read; `reader` stays alive with them.
-Facts facts_of_build(const std::shared_ptr<BuildReader>& reader, const BuildOptions& options, const Knowledge& knowledge);
+Facts facts_of_build(const std::shared_ptr<BuildReader>& reader, const BuildOptions& options,
+                     const Knowledge& knowledge);
 
 }  // namespace imgforge

@@ -22,7 +22,8 @@ constexpr std::size_t max_uses = 5'000;
 constexpr int max_scripts = 4;  // scripts that run scripts
 
 std::string word_of(const RunCommand& command, std::size_t i) {
-  return i < command.words.size() && command.words[i].kind == CommandWord::Kind::text ? command.words[i].text : std::string();
+  return i < command.words.size() && command.words[i].kind == CommandWord::Kind::text ? command.words[i].text
+                                                                                      : std::string();
 }
 
 std::string without_secrets(const RunCommand& command) {
@@ -34,12 +35,15 @@ std::string without_secrets(const RunCommand& command) {
   return command.written;
 }
 
-bool is_shell_name(std::string_view name) { return name == "sh" || name == "bash" || name == "dash" || name == "ash" || name == "zsh" || name == "ksh"; }
+bool is_shell_name(std::string_view name) {
+  return name == "sh" || name == "bash" || name == "dash" || name == "ash" || name == "zsh" || name == "ksh";
+}
 
 /// Programs that turn sources into programs, or run what somebody wrote to do so.
 bool compiles(std::string_view name) {
-  static const std::set<std::string, std::less<>> names = {"gcc",  "g++",   "cc",    "c++",   "clang", "clang++", "nvcc", "make", "cmake", "ninja",
-                                                           "meson", "bazel", "bazelisk", "cargo", "rustc", "gfortran", "autoreconf", "scons", "cython", "go"};
+  static const std::set<std::string, std::less<>> names = {
+      "gcc",   "g++",   "cc",       "c++",   "clang", "clang++",  "nvcc",       "make",  "cmake",  "ninja",
+      "meson", "bazel", "bazelisk", "cargo", "rustc", "gfortran", "autoreconf", "scons", "cython", "go"};
   return names.contains(name);
 }
 
@@ -56,15 +60,17 @@ std::string host_path_of(std::string_view url) { return std::string(url.substr(0
 
 bool is_spark_archive(std::string_view text) {
   const std::string name = lower(text);
-  return (name.find("spark-") != std::string::npos && name.find("bin-") != std::string::npos) || name.find("/dist/spark/") != std::string::npos;
+  return (name.find("spark-") != std::string::npos && name.find("bin-") != std::string::npos) ||
+         name.find("/dist/spark/") != std::string::npos;
 }
-
 
 }  // namespace
 
 Place BuildReader::place_in(const Step& step, std::size_t offset) const {
   const Instruction& instruction = *step.instruction;
-  if (instruction.json) return instruction.words.empty() ? instruction.place : instruction.words[std::min(offset, instruction.words.size() - 1)].place;
+  if (instruction.json)
+    return instruction.words.empty() ? instruction.place
+                                     : instruction.words[std::min(offset, instruction.words.size() - 1)].place;
   const Place place = instruction.command.place_at(offset);
   return place.line == 0 ? instruction.place : place;
 }
@@ -116,12 +122,14 @@ void BuildReader::run(const Instruction& instruction, BuildState& state) {
     const std::string type = options.contains("type") ? options["type"] : "bind";
     if (type != "bind") continue;
     const std::string source = options["source"];
-    const std::string target = options.contains("destination") ? absolute_path(options["destination"], state.folder()) : state.folder();
+    const std::string target =
+        options.contains("destination") ? absolute_path(options["destination"], state.folder()) : state.folder();
     if (options.contains("from")) {
       const std::string& written = options["from"];
       auto stage = stage_named(written, current_);
       if (!stage && !written.empty() && written.find_first_not_of("0123456789") == std::string::npos) {
-        if (const auto number = to_number(written); number && *number < current_) stage = static_cast<std::size_t>(*number);
+        if (const auto number = to_number(written); number && *number < current_)
+          stage = static_cast<std::size_t>(*number);
       }
       if (!stage && build_->images.size() < max_uses) {
         ImageUse use = image_use(ImageUse::Role::mount, instruction, written, flag.place);
@@ -131,13 +139,16 @@ void BuildReader::run(const Instruction& instruction, BuildState& state) {
           use.reference = Reference::parse(written, &use.wrong);
           if (use.reference) {
             use.wrong.clear();
-            const std::string tag = !use.reference->tag().empty() || use.reference->digest() ? use.reference->tag() : "latest";
+            const std::string tag =
+                !use.reference->tag().empty() || use.reference->digest() ? use.reference->tag() : "latest";
             use.row = knowledge_.base_image(use.reference->host() + "/" + use.reference->repository(), tag);
           }
         }
         build_->images.push_back(std::move(use));
       }
-      const BuildState* other = stage ? &states_[*stage] : &image_state(written, written.find('$') == std::string::npos ? written : "", "", Evidence::at(flag.place));
+      const BuildState* other = stage ? &states_[*stage]
+                                      : &image_state(written, written.find('$') == std::string::npos ? written : "", "",
+                                                     Evidence::at(flag.place));
       const BuildFiles files = other->files;
       state.files.copy_from(files, source.empty() ? "/" : absolute_path(source, "/"), target, Evidence::at(flag.place));
       mounted.push_back(target);
@@ -224,9 +235,12 @@ void BuildReader::run_text(Step& step, int depth) {
     }
     for (; change < changes.size() && changes[change].command <= i; ++change) {
       const RepositoryChange& one = changes[change];
-      const bool nvidia = one.text.find("3bf863cc") != std::string::npos || one.text.find("3BF863CC") != std::string::npos || one.text.find("cuda-keyring") != std::string::npos ||
-                          (one.kind == RepositoryChange::Kind::removed && (one.file.find("cuda") != std::string::npos || one.file.find("nvidia") != std::string::npos ||
-                                                                           one.file.find("sources.list.d") != std::string::npos));
+      const bool nvidia =
+          one.text.find("3bf863cc") != std::string::npos || one.text.find("3BF863CC") != std::string::npos ||
+          one.text.find("cuda-keyring") != std::string::npos ||
+          (one.kind == RepositoryChange::Kind::removed &&
+           (one.file.find("cuda") != std::string::npos || one.file.find("nvidia") != std::string::npos ||
+            one.file.find("sources.list.d") != std::string::npos));
       if (nvidia) step.state->nvidia_key_renewed = true;
       if (one.kind == RepositoryChange::Kind::removed || one.kind == RepositoryChange::Kind::key) continue;
       std::string name = one.text.empty() ? (one.not_known.empty() ? one.file : one.not_known) : one.text;
@@ -238,7 +252,8 @@ void BuildReader::run_text(Step& step, int depth) {
       if (step.state->repositories.size() < 200) step.state->repositories.push_back(std::move(name));
     }
   }
-  if (!step.run.not_understood.empty()) unknown_code(*step.state, fmt::format("a step that is not understood: {}", step.run.not_understood), true);
+  if (!step.run.not_understood.empty())
+    unknown_code(*step.state, fmt::format("a step that is not understood: {}", step.run.not_understood), true);
 }
 
 void BuildReader::note_constructs(Step& step) {
@@ -254,7 +269,9 @@ void BuildReader::note_constructs(Step& step) {
     construct.os = state.os_name();
     // /bin/sh that a step made bash.
     const BuildFiles::Look sh = state.files.look("/bin/sh", false);
-    if (sh.seen == BuildFiles::Seen::yes && sh.file->kind == BuildFile::Kind::link && sh.file->link.find("bash") != std::string::npos) construct.shell = StepShell::bash;
+    if (sh.seen == BuildFiles::Seen::yes && sh.file->kind == BuildFile::Kind::link &&
+        sh.file->link.find("bash") != std::string::npos)
+      construct.shell = StepShell::bash;
     build_->constructs.push_back(std::move(construct));
   }
   std::set<std::string, std::less<>> named;
@@ -268,18 +285,20 @@ void BuildReader::note_constructs(Step& step) {
     use.global_arg = globals_.contains(unset.name);
     use.result = unset.result;
     // In a shell an empty variable is ordinary: only what is left of a version, a tag or an address tells.
-    const bool ends = !unset.result.empty() && std::string_view(":@=-_").find(unset.result.back()) != std::string_view::npos;
+    const bool ends =
+        !unset.result.empty() && std::string_view(":@=-_").find(unset.result.back()) != std::string_view::npos;
     const bool starts = !unset.result.empty() && (unset.result.front() == ':' || unset.result.front() == '@');
     const bool inside = unset.result.find("==,") != std::string::npos || unset.result.find("//") != std::string::npos;
     const bool url = unset.result.find("://") != std::string::npos;
-    use.breaks = use.global_arg ? unset.result.empty() || ends || starts || inside : unset.result.ends_with("==") || unset.result.ends_with("=") || (url && ends);
+    use.breaks = use.global_arg ? unset.result.empty() || ends || starts || inside
+                                : unset.result.ends_with("==") || unset.result.ends_with("=") || (url && ends);
     build_->undeclared.push_back(std::move(use));
   }
   for (const RunCommand& command : step.run.commands) {
     // pip install pkg>=1.2: a redirection that hangs on a word, to a file called like a version.
     const std::string name = program_name(command);
-    const bool installs = name.find("pip") != std::string::npos || name.starts_with("python") || name == "conda" || name == "mamba" || name == "micromamba" || name == "uv" ||
-                          name.starts_with("apt");
+    const bool installs = name.find("pip") != std::string::npos || name.starts_with("python") || name == "conda" ||
+                          name == "mamba" || name == "micromamba" || name == "uv" || name.starts_with("apt");
     for (const Redirection& one : command.redirections) {
       const std::size_t sign = one.written.find_first_of("<>");
       if (!installs || sign == std::string::npos || sign == 0 || build_->redirects.size() >= max_uses) continue;
@@ -295,7 +314,9 @@ void BuildReader::note_constructs(Step& step) {
       build_->redirects.push_back(std::move(redirect));
     }
     // NAME=secret before a command, export NAME=secret, --password secret, https://user:token@host.
-    const auto note = [&](const std::string& key, const std::string& value, std::size_t offset) { note_secret(key, value, place_in(step, offset), instruction, "RUN"); };
+    const auto note = [&](const std::string& key, const std::string& value, std::size_t offset) {
+      note_secret(key, value, place_in(step, offset), instruction, "RUN");
+    };
     for (const auto& [key, value] : command.environment) {
       // What an ARG gives was named there.
       if (value && instruction.command.text().find(*value) != std::string::npos) note(key, *value, command.offset);
@@ -320,7 +341,9 @@ void BuildReader::note_constructs(Step& step) {
 
 void BuildReader::note_program(Step& step, const Running& running) {
   const RunCommand& command = *running.command;
-  if (command.words.empty() || command.words.front().kind != CommandWord::Kind::text || build_->programs.size() >= max_uses) return;
+  if (command.words.empty() || command.words.front().kind != CommandWord::Kind::text ||
+      build_->programs.size() >= max_uses)
+    return;
   const std::string& program = command.words.front().text;
   if (program.empty() || program.find_first_of("$`*") != std::string::npos || is_shell_builtin(program)) return;
   ProgramUse use;
@@ -328,7 +351,9 @@ void BuildReader::note_program(Step& step, const Running& running) {
   use.name = program;
   use.guarded = command.failure_ignored || !command.certain;
   if (program.find('/') != std::string::npos) {
-    use.there = program.starts_with('/') || command.folder ? program_there(*step.state, absolute_path(program, command.folder.value_or("/"))) : ProgramUse::There::unknown;
+    use.there = program.starts_with('/') || command.folder
+                    ? program_there(*step.state, absolute_path(program, command.folder.value_or("/")))
+                    : ProgramUse::There::unknown;
   } else if (!running.path) {
     use.there = ProgramUse::There::unknown;
   } else {
@@ -342,15 +367,20 @@ void BuildReader::command(Step& step, Running& running, int depth) {
   const RunCommand& command = *running.command;
   if (command.words.empty()) return;
   if (command.words.front().kind != CommandWord::Kind::text) {
-    unknown_code(state, fmt::format("a step runs {}, which only the build tells", escape_for_display(command.words.front().text)), false);
+    unknown_code(
+        state,
+        fmt::format("a step runs {}, which only the build tells", escape_for_display(command.words.front().text)),
+        false);
     return;
   }
   note_program(step, running);
   minor_check(step, running);
-  if (is_shell_builtin(running.name) && running.name != "." && running.name != "source" && running.name != "eval") return;
+  if (is_shell_builtin(running.name) && running.name != "." && running.name != "source" && running.name != "eval")
+    return;
   if (compiles(running.name) && build_->compiles.size() < max_uses) {
     build_->compiles.push_back(running.at);
-    const bool installs = running.name == "make" || running.name == "cmake" || running.name == "ninja" || running.name == "meson";
+    const bool installs =
+        running.name == "make" || running.name == "cmake" || running.name == "ninja" || running.name == "meson";
     if (installs && command.written.find("install") != std::string::npos) {
       const std::string reason = fmt::format("what {} installs", escape_for_display(running.name));
       state.files.lose("/usr/local", reason);
@@ -361,7 +391,8 @@ void BuildReader::command(Step& step, Running& running, int depth) {
   }
   if (const auto pip = read_pip(command)) return pip_command(step, running, *pip);
   if (const auto project = read_project_install(command)) return project_install(step, running, *project);
-  if (running.name == "poetry" && command.written.find("virtualenvs.create") != std::string::npos && command.written.find("false") != std::string::npos) {
+  if (running.name == "poetry" && command.written.find("virtualenvs.create") != std::string::npos &&
+      command.written.find("false") != std::string::npos) {
     state.poetry_without_environment = true;
     return;
   }
@@ -370,8 +401,10 @@ void BuildReader::command(Step& step, Running& running, int depth) {
   if (const auto conda = read_conda(command)) return conda_command(step, running, *conda);
   if (const auto packages = read_system_packages(command)) return apt_command(step, running, *packages);
   if (alternatives_command(step, running)) return;
-  if (running.name == "useradd" || running.name == "adduser" || running.name == "groupadd" || running.name == "addgroup" || running.name == "usermod" ||
-      running.name == "groupmod" || running.name == "userdel" || running.name == "groupdel" || running.name == "deluser" || running.name == "delgroup") {
+  if (running.name == "useradd" || running.name == "adduser" || running.name == "groupadd" ||
+      running.name == "addgroup" || running.name == "usermod" || running.name == "groupmod" ||
+      running.name == "userdel" || running.name == "groupdel" || running.name == "deluser" ||
+      running.name == "delgroup") {
     return account_command(step, running);
   }
   if (const auto fetched = read_download(command)) return download(step, running, *fetched);
@@ -384,8 +417,11 @@ void BuildReader::command(Step& step, Running& running, int depth) {
       // Into a folder of its own, below the current one, or the one that is named last.
       const std::string last = word_of(command, command.words.size() - 1);
       if (command.folder && !last.empty()) {
-        const std::string folder = last.find("://") == std::string::npos && !last.starts_with("git@") ? absolute_path(last, *command.folder) : *command.folder;
-        if (folder != "/") state.files.mark(folder, BuildFiles::Mark::open, "which files the repository holds", running.evidence);
+        const std::string folder = last.find("://") == std::string::npos && !last.starts_with("git@")
+                                       ? absolute_path(last, *command.folder)
+                                       : *command.folder;
+        if (folder != "/")
+          state.files.mark(folder, BuildFiles::Mark::open, "which files the repository holds", running.evidence);
       }
       break;
     }
@@ -453,14 +489,16 @@ bool BuildReader::run_script(Step& step, const Running& running, int depth) {
   if (look.seen == BuildFiles::Seen::no) return true;
   if (look.seen == BuildFiles::Seen::yes && look.file->kind == BuildFile::Kind::program) return true;
   if (const auto origin = state.downloads.find(look.canonical); origin != state.downloads.end()) {
-    if (lower(origin->second).find("cuda") == std::string::npos) unknown_code(state, fmt::format("what {} installs", escape_for_display(origin->second)), false);
+    if (lower(origin->second).find("cuda") == std::string::npos)
+      unknown_code(state, fmt::format("what {} installs", escape_for_display(origin->second)), false);
     return true;
   }
   std::optional<std::string> text;
   if (look.seen == BuildFiles::Seen::yes) text = look.file->text;
   if (!text || depth >= max_scripts || text->size() > (256u << 10)) {
     // A program of the base image's own is no script of the author's.
-    const bool system = path.starts_with("/usr/") || path.starts_with("/bin/") || path.starts_with("/sbin/") || path.starts_with("/opt/conda/");
+    const bool system = path.starts_with("/usr/") || path.starts_with("/bin/") || path.starts_with("/sbin/") ||
+                        path.starts_with("/opt/conda/");
     if (!system) {
       unknown_code(state, fmt::format("what {} does", escape_for_display(script)), true);
       if (build_->compiles.size() < max_uses) build_->compiles.push_back(running.at);
@@ -499,9 +537,11 @@ void BuildReader::file_command(Step& step, const Running& running, const FileCom
   // Where it is not certain that it runs, both are possible: what is there may be gone, what is not may be there.
   if (!command.certain) {
     for (const Argument& one : files.paths) {
-      if (usable(one) && files.action != Action::mode && files.action != Action::owner) state.files.maybe(one.text, "a step may change it");
+      if (usable(one) && files.action != Action::mode && files.action != Action::owner)
+        state.files.maybe(one.text, "a step may change it");
     }
-    if (files.destination && usable(*files.destination)) state.files.maybe(files.destination->text, "a step may put something there");
+    if (files.destination && usable(*files.destination))
+      state.files.maybe(files.destination->text, "a step may put something there");
     return;
   }
   const auto base_of = [](const std::string& path) { return path.substr(path.rfind('/') + 1); };
@@ -518,7 +558,8 @@ void BuildReader::file_command(Step& step, const Running& running, const FileCom
       if (!files.destination || !usable(*files.destination) || files.sources.empty()) return;
       const bool inside = into(*files.destination, files.sources.size());
       for (const Argument& source : files.sources) {
-        const std::string at = clean(inside ? files.destination->text + "/" + base_of(source.text) : files.destination->text);
+        const std::string at =
+            clean(inside ? files.destination->text + "/" + base_of(source.text) : files.destination->text);
         if (!files.symbolic) {
           const BuildFiles copy = state.files;
           state.files.copy_from(copy, clean(source.text), at, running.evidence);
@@ -542,7 +583,8 @@ void BuildReader::file_command(Step& step, const Running& running, const FileCom
       const BuildFiles copy = state.files;
       for (const Argument& source : files.sources) {
         if (!usable(source) || has_glob(source.text)) {
-          state.files.mark(clean(files.destination->text), BuildFiles::Mark::open, "which files a step copies there", running.evidence);
+          state.files.mark(clean(files.destination->text), BuildFiles::Mark::open, "which files a step copies there",
+                           running.evidence);
           state.files.lose(clean(files.destination->text), "which files a step copies there");
           continue;
         }
@@ -551,11 +593,13 @@ void BuildReader::file_command(Step& step, const Running& running, const FileCom
         // "cp -r DIR/. TO" copies what is in it.
         const bool content = source.text.ends_with("/.");
         state.files.copy_from(copy, from, content ? clean(files.destination->text) : to, running.evidence);
-        if (const auto origin = state.downloads.find(from); origin != state.downloads.end()) state.downloads[to] = origin->second;
+        if (const auto origin = state.downloads.find(from); origin != state.downloads.end())
+          state.downloads[to] = origin->second;
         if (files.action == Action::move) state.files.remove(from, running.evidence);
         // An interpreter's files that are moved or copied elsewhere.
         for (std::size_t i = 0, count = state.pythons.size(); i < count && files.action == Action::move; ++i) {
-          if (state.pythons[i].interpreter.path.starts_with(from + "/") && state.pythons_open.empty()) state.pythons_open = "an interpreter that a step moves";
+          if (state.pythons[i].interpreter.path.starts_with(from + "/") && state.pythons_open.empty())
+            state.pythons_open = "an interpreter that a step moves";
         }
       }
       return;
@@ -569,14 +613,20 @@ void BuildReader::file_command(Step& step, const Running& running, const FileCom
           const std::string pattern = base_of(path);
           if (has_glob(folder)) continue;
           const std::string parent = folder.empty() ? "/" : folder;
-          for (const std::string& listed : state.files.list(parent, [&](std::string_view name) { return glob_match(pattern, name); })) state.files.remove(listed, running.evidence);
+          for (const std::string& listed :
+               state.files.list(parent, [&](std::string_view name) { return glob_match(pattern, name); }))
+            state.files.remove(listed, running.evidence);
           continue;
         }
         if (path == "/") continue;
         state.files.remove(path, running.evidence);
-        std::erase_if(state.cuda, [&](const CudaToolkit& toolkit) { return !toolkit.folder.empty() && (toolkit.folder + "/").starts_with(path + "/"); });
+        std::erase_if(state.cuda, [&](const CudaToolkit& toolkit) {
+          return !toolkit.folder.empty() && (toolkit.folder + "/").starts_with(path + "/");
+        });
       }
-      std::erase_if(state.pythons, [&](const BuildPython& python) { return state.files.look(python.interpreter.path).seen == BuildFiles::Seen::no; });
+      std::erase_if(state.pythons, [&](const BuildPython& python) {
+        return state.files.look(python.interpreter.path).seen == BuildFiles::Seen::no;
+      });
       return;
     case Action::make_folder:
       for (const Argument& one : files.paths) {
@@ -602,7 +652,9 @@ void BuildReader::file_command(Step& step, const Running& running, const FileCom
           if (files.action == Action::mode && usable(one) && files.mode.find('x') != std::string::npos) {
             const std::string path = clean(one.text);
             const std::string folder = path.substr(0, path.rfind('/'));
-            for (const std::string& listed : state.files.list(folder.empty() ? "/" : folder, [&](std::string_view name) { return glob_match(base_of(path), name); })) {
+            for (const std::string& listed :
+                 state.files.list(folder.empty() ? "/" : folder,
+                                  [&](std::string_view name) { return glob_match(base_of(path), name); })) {
               const BuildFiles::Look look = state.files.look(listed);
               if (look.seen != BuildFiles::Seen::yes || look.file->kind == BuildFile::Kind::folder) continue;
               BuildFile file = *look.file;
@@ -627,7 +679,8 @@ void BuildReader::file_command(Step& step, const Running& running, const FileCom
           } else if (files.mode.find('x') != std::string::npos || files.mode.find('X') != std::string::npos) {
             file.executable = true;
             file.writable_by_all = file.writable_by_all || files.mode.find("a+") != std::string::npos;
-          } else if (files.mode.find('w') != std::string::npos && (files.mode.starts_with("a+") || files.mode.starts_with("o+") || files.mode.starts_with("ugo+"))) {
+          } else if (files.mode.find('w') != std::string::npos &&
+                     (files.mode.starts_with("a+") || files.mode.starts_with("o+") || files.mode.starts_with("ugo+"))) {
             file.writable_by_all = true;
           }
         } else {
@@ -646,18 +699,21 @@ void BuildReader::file_command(Step& step, const Running& running, const FileCom
       }
       return;
     case Action::unpack: {
-      const std::string folder = files.destination && usable(*files.destination) ? clean(files.destination->text) : command.folder.value_or("");
+      const std::string folder = files.destination && usable(*files.destination) ? clean(files.destination->text)
+                                                                                 : command.folder.value_or("");
       std::string archive = files.sources.empty() ? "" : files.sources.front().text;
       if (const auto origin = state.downloads.find(archive); origin != state.downloads.end()) archive = origin->second;
       if (archive.empty() || archive == "-") {
         for (std::size_t i = 0; i < running.position; ++i) {
           const RunCommand& before = step.run.commands[i];
           if (before.piped_into != running.position) continue;
-          if (const auto fetched = read_download(before); fetched && !fetched->items.empty()) archive = fetched->items.front().url.text;
+          if (const auto fetched = read_download(before); fetched && !fetched->items.empty())
+            archive = fetched->items.front().url.text;
         }
       }
       if (is_spark_archive(archive)) state.spark = running.evidence;
-      const std::string reason = archive.empty() ? "which files an archive holds" : fmt::format("which files {} holds", escape_for_display(archive));
+      const std::string reason = archive.empty() ? "which files an archive holds"
+                                                 : fmt::format("which files {} holds", escape_for_display(archive));
       if (folder.empty()) {
         unknown_code(state, reason, true);
         return;
@@ -678,19 +734,23 @@ void BuildReader::account_command(Step& step, const Running& running) {
   const auto account = read_account_command(*running.command);
   if (!account) return;
   using Action = AccountCommand::Action;
-  if (account->name.text.empty() || !running.command->certain || state.accounts.size() > 1'000 || state.groups.size() > 1'000) {
+  if (account->name.text.empty() || !running.command->certain || state.accounts.size() > 1'000 ||
+      state.groups.size() > 1'000) {
     if (state.accounts_open.empty()) state.accounts_open = "an account that a step makes";
     return;
   }
   const std::string& name = account->name.text;
   const auto number = [](const std::string& text) -> std::optional<std::uint32_t> {
     const auto value = to_number(text);
-    return value && *value <= 0x7fffffff ? std::optional<std::uint32_t>(static_cast<std::uint32_t>(*value)) : std::nullopt;
+    return value && *value <= 0x7fffffff ? std::optional<std::uint32_t>(static_cast<std::uint32_t>(*value))
+                                         : std::nullopt;
   };
   const auto free_id = [&](bool system, bool group) {
     const auto taken = [&](std::uint32_t id) {
-      return group ? std::any_of(state.groups.begin(), state.groups.end(), [&](const Group& one) { return one.gid == id; })
-                   : std::any_of(state.accounts.begin(), state.accounts.end(), [&](const Account& one) { return one.uid == id; });
+      return group ? std::any_of(state.groups.begin(), state.groups.end(),
+                                 [&](const Group& one) { return one.gid == id; })
+                   : std::any_of(state.accounts.begin(), state.accounts.end(),
+                                 [&](const Account& one) { return one.uid == id; });
     };
     std::uint32_t id = system ? 999 : 1000;
     while (taken(id) && id > 100 && id < 60'000) id = system ? id - 1 : id + 1;
@@ -705,7 +765,8 @@ void BuildReader::account_command(Step& step, const Running& running) {
   };
   switch (account->action) {
     case Action::add_group: {
-      if (std::any_of(state.groups.begin(), state.groups.end(), [&](const Group& one) { return one.name == name; })) return;
+      if (std::any_of(state.groups.begin(), state.groups.end(), [&](const Group& one) { return one.name == name; }))
+        return;
       Group group;
       group.name = name;
       group.gid = number(account->gid).value_or(free_id(account->system, true));
@@ -721,7 +782,9 @@ void BuildReader::account_command(Step& step, const Running& running) {
       } else if (account->no_own_group) {
         user.gid = 100;
       } else {
-        const auto taken = [&](std::uint32_t id) { return std::any_of(state.groups.begin(), state.groups.end(), [&](const Group& one) { return one.gid == id; }); };
+        const auto taken = [&](std::uint32_t id) {
+          return std::any_of(state.groups.begin(), state.groups.end(), [&](const Group& one) { return one.gid == id; });
+        };
         user.gid = taken(user.uid) ? free_id(account->system, true) : user.uid;
         state.groups.push_back({name, user.gid, {}});
       }
@@ -771,7 +834,9 @@ void BuildReader::account_command(Step& step, const Running& running) {
         if (!account->new_name.empty()) one.name = account->new_name;
       }
       return;
-    case Action::delete_user: std::erase_if(state.accounts, [&](const Account& one) { return one.name == name; }); return;
+    case Action::delete_user:
+      std::erase_if(state.accounts, [&](const Account& one) { return one.name == name; });
+      return;
     case Action::delete_group: std::erase_if(state.groups, [&](const Group& one) { return one.name == name; }); return;
     case Action::add_to_group:
       for (const std::string& group : account->groups) {
@@ -834,7 +899,9 @@ void BuildReader::download(Step& step, const Running& running, const Download& d
       script.url = url;
       if (reader && *reader < step.run.commands.size()) {
         if (const auto python = read_python(step.run.commands[*reader])) {
-          script.run_by = find_python(state, running_of(step, *reader), python->python.empty() ? python->program : python->python, python->program).interpreter;
+          script.run_by = find_python(state, running_of(step, *reader),
+                                      python->python.empty() ? python->program : python->python, python->program)
+                              .interpreter;
         }
       }
       build_->scripts.push_back(std::move(script));
@@ -854,7 +921,8 @@ void BuildReader::gpu_installer(Step& step, const Running& running) {
     if (word == "--driver" || word.starts_with("--driver=")) driver = true;
     if (word == "--toolkit" || word == "--samples") toolkit = true;
     if (word == "--silent" || word == "-s") silent = true;
-    if (word.starts_with("--toolkitpath=") || word.starts_with("--installpath=")) folder = word.substr(word.find('=') + 1);
+    if (word.starts_with("--toolkitpath=") || word.starts_with("--installpath="))
+      folder = word.substr(word.find('=') + 1);
   }
   if (file.empty()) return;
   std::string name = file;
@@ -874,7 +942,9 @@ void BuildReader::gpu_installer(Step& step, const Running& running) {
   cuda.flavour = CudaToolkit::Flavour::devel;
   // cuda_12.2.2_535.104.05_linux.run
   const std::size_t digits = last.find_first_of("0123456789");
-  if (digits != std::string::npos) cuda.version = Version::parse(std::string_view(last).substr(digits, last.find_first_not_of("0123456789.", digits) - digits));
+  if (digits != std::string::npos)
+    cuda.version =
+        Version::parse(std::string_view(last).substr(digits, last.find_first_not_of("0123456789.", digits) - digits));
   cuda.folder = !folder.empty() ? folder : "/usr/local/cuda";
   cuda.evidence = {running.evidence};
   state.files.mark(cuda.folder, BuildFiles::Mark::base, "which files the CUDA toolkit holds", running.evidence);
@@ -884,7 +954,8 @@ void BuildReader::gpu_installer(Step& step, const Running& running) {
     link.kind = BuildFile::Kind::link;
     link.link = "cuda";
     link.evidence = running.evidence;
-    state.files.put(fmt::format("/usr/local/cuda-{}.{}", cuda.version->major(), cuda.version->minor()), std::move(link));
+    state.files.put(fmt::format("/usr/local/cuda-{}.{}", cuda.version->major(), cuda.version->minor()),
+                    std::move(link));
   }
   state.programs["nvcc"] = ProgramUse::There::unknown;
   state.cuda.push_back(std::move(cuda));
@@ -911,7 +982,9 @@ void BuildReader::minor_check(Step& step, const Running& running) {
     MinorCheck check;
     check.at = running.at;
     check.wanted = wanted;
-    check.interpreter = find_python(*step.state, running_of(step, position), python->python.empty() ? python->program : python->python, python->program).interpreter;
+    check.interpreter = find_python(*step.state, running_of(step, position),
+                                    python->python.empty() ? python->program : python->python, python->program)
+                            .interpreter;
     build_->minor_checks.push_back(std::move(check));
   };
   const auto prints_version = [](const RunCommand& asked) {
@@ -936,7 +1009,8 @@ void BuildReader::minor_check(Step& step, const Running& running) {
       if (step.run.commands[i].piped_into != running.position || !prints_version(step.run.commands[i])) continue;
       for (std::size_t k = 1; k < command.words.size(); ++k) {
         const std::string word = word_of(command, k);
-        if (word == "-v" || (word.starts_with('-') && !word.starts_with("--") && word.find('v') != std::string::npos)) return;
+        if (word == "-v" || (word.starts_with('-') && !word.starts_with("--") && word.find('v') != std::string::npos))
+          return;
         if (const auto wanted = minor_of(word)) return note(step.run.commands[i], i, *wanted);
       }
     }

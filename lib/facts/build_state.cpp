@@ -69,21 +69,24 @@ FoundProgram find_program(const BuildState& state, std::string_view name, const 
     found.reason = "the PATH is not known";
     return found;
   }
-  for (const std::string& folder : path_folders(search->empty() ? std::string(default_path) : *search, state.folder())) {
+  for (const std::string& folder :
+       path_folders(search->empty() ? std::string(default_path) : *search, state.folder())) {
     if (at((folder == "/" ? "" : folder) + "/" + std::string(name))) return found;
   }
   if (found.reason.empty()) found.seen = BuildFiles::Seen::no;
   return found;
 }
 
-ProgramUse::There program_there(const BuildState& state, std::string_view name, const std::optional<std::string>& path) {
+ProgramUse::There program_there(const BuildState& state, std::string_view name,
+                                const std::optional<std::string>& path) {
   using There = ProgramUse::There;
   const FoundProgram found = find_program(state, name, path);
   if (found.seen == BuildFiles::Seen::yes) return There::yes;
   if (name.find('/') != std::string_view::npos) return found.seen == BuildFiles::Seen::no ? There::no : There::unknown;
   if (const auto known = state.programs.find(name); known != state.programs.end()) {
     if (known->second == There::no && !state.programs_open.empty()) return There::unknown;
-    if (known->second == There::no && found.seen == BuildFiles::Seen::unknown && !state.search_path()) return There::unknown;
+    if (known->second == There::no && found.seen == BuildFiles::Seen::unknown && !state.search_path())
+      return There::unknown;
     return known->second;
   }
   return found.seen == BuildFiles::Seen::no && state.programs_open.empty() ? There::no : There::unknown;
@@ -104,7 +107,8 @@ std::optional<std::size_t> python_of(const BuildState& state, const FoundProgram
   return look.seen == BuildFiles::Seen::yes ? python_at(state, look.canonical) : std::nullopt;
 }
 
-std::size_t add_python(BuildState& state, BuildPython python, const std::vector<std::string>& names, const Evidence& evidence) {
+std::size_t add_python(BuildState& state, BuildPython python, const std::vector<std::string>& names,
+                       const Evidence& evidence) {
   Interpreter& interpreter = python.interpreter;
   if (interpreter.evidence.empty()) interpreter.evidence = {evidence};
   BuildFile program;
@@ -133,7 +137,8 @@ std::size_t add_python(BuildState& state, BuildPython python, const std::vector<
   return state.pythons.size() - 1;
 }
 
-void add_pip(BuildState& state, std::size_t index, const std::string& folder, bool plain_name, const Evidence& evidence) {
+void add_pip(BuildState& state, std::size_t index, const std::string& folder, bool plain_name,
+             const Evidence& evidence) {
   BuildPython& python = state.pythons[index];
   python.interpreter.has_pip = true;
   BuildFile program;
@@ -149,7 +154,8 @@ void add_pip(BuildState& state, std::size_t index, const std::string& folder, bo
 ShellContext shell_context(const BuildState& state) {
   ShellContext context;
   const auto set = [&](const std::string& name, const BuildVariable& value) {
-    context.variables[name] = value.value ? std::optional<CommandLine>(CommandLine{CommandWord::of(*value.value)}) : std::nullopt;
+    context.variables[name] =
+        value.value ? std::optional<CommandLine>(CommandLine{CommandWord::of(*value.value)}) : std::nullopt;
   };
   for (const auto& [name, value] : state.arguments) set(name, value);
   for (const auto& [name, value] : state.env) set(name, value);

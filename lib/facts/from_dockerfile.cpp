@@ -10,7 +10,8 @@
 
 namespace imgforge {
 
-Facts facts_from_dockerfile(const dockerfile::Dockerfile& dockerfile, const BuildOptions& options, const ContextFile& context, const Knowledge& knowledge) {
+Facts facts_from_dockerfile(const dockerfile::Dockerfile& dockerfile, const BuildOptions& options,
+                            const ContextFile& context, const Knowledge& knowledge) {
   const auto reader = std::make_shared<BuildReader>(dockerfile, options, context, knowledge);
   reader->read();
   return facts_of_build(reader, options, knowledge);
