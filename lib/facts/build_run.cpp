@@ -718,8 +718,17 @@ void BuildReader::file_command(Step& step, const Running& running, const FileCom
         unknown_code(state, reason, true);
         return;
       }
+      // An archive of another project brings nothing of Beam.
+      const std::string named = lower(archive);
+      const bool foreign = !archive.empty() && named.find("beam") == std::string::npos &&
+                           named.find("dataflow") == std::string::npos && named.find("rootfs") == std::string::npos;
+      std::vector<std::string> stay;
+      for (const char* one : {"/opt/apache", "/opt/google"}) {
+        if (foreign && state.files.look(one).seen == BuildFiles::Seen::no) stay.emplace_back(one);
+      }
       state.files.mark(folder, BuildFiles::Mark::open, reason, running.evidence);
       state.files.lose(folder, reason);
+      for (const std::string& one : stay) state.files.remove(one, {});
       const bool system = folder == "/" || folder == "/usr" || folder == "/usr/local";
       if (system && state.programs_open.empty()) state.programs_open = reason;
       if (lower(archive).find("python") != std::string::npos && state.pythons_open.empty()) state.pythons_open = reason;
