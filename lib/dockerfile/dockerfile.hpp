@@ -19,7 +19,8 @@ namespace imgforge::dockerfile {
 /// taken out.
 class MappedText {
  public:
-  void append(std::string_view text, const Place& place);  // `text` stands at `place` and holds no further line break in the file
+  void append(std::string_view text,
+              const Place& place);  // `text` stands at `place` and holds no further line break in the file
   void append(const MappedText& part);
   const std::string& text() const noexcept { return text_; }
   /// The place of a byte of text(); of the last one for offsets beyond. A place without a line where there is no text.
@@ -58,22 +59,39 @@ struct Assignment {
 /// <<NAME ... NAME of RUN, COPY and ADD.
 struct Heredoc {
   std::string name;
-  bool expand = true;  // no part of NAME was quoted
-  std::string content; // tabs at the start of lines taken away where it was <<-
-  Place place;         // of the first line of its content
+  bool expand = true;   // no part of NAME was quoted
+  std::string content;  // tabs at the start of lines taken away where it was <<-
+  Place place;          // of the first line of its content
 };
 
 struct Instruction {
   enum class Kind {
-    add, arg, cmd, copy, entrypoint, env, expose, from, healthcheck, label, maintainer, onbuild, run, shell, stopsignal, user, volume, workdir,
+    add,
+    arg,
+    cmd,
+    copy,
+    entrypoint,
+    env,
+    expose,
+    from,
+    healthcheck,
+    label,
+    maintainer,
+    onbuild,
+    run,
+    shell,
+    stopsignal,
+    user,
+    volume,
+    workdir,
   };
   Kind kind;
-  Place place;                 // of the keyword
-  std::size_t last_line = 0;   // of the instruction, heredocs included
+  Place place;                // of the keyword
+  std::size_t last_line = 0;  // of the instruction, heredocs included
   std::vector<Flag> flags;
-  bool json = false;           // the exec form: `words` are the array's texts
-  std::vector<Word> words;     // of FROM ("image", "AS", "name"), COPY and ADD (sources, then the destination), EXPOSE,
-                               // VOLUME, USER, WORKDIR, STOPSIGNAL, SHELL, and of any exec form
+  bool json = false;        // the exec form: `words` are the array's texts
+  std::vector<Word> words;  // of FROM ("image", "AS", "name"), COPY and ADD (sources, then the destination), EXPOSE,
+                            // VOLUME, USER, WORKDIR, STOPSIGNAL, SHELL, and of any exec form
   std::vector<Assignment> assignments;  // of ENV, LABEL, ARG
   /// Shell form of RUN, CMD, ENTRYPOINT, HEALTHCHECK CMD: the text as /bin/sh -c gets it. Of a RUN that is nothing but
   /// one heredoc ("RUN <<EOF") it is the content (which is no shell text, but a program of its own, where it starts
@@ -84,15 +102,15 @@ struct Instruction {
 };
 
 struct Stage {
-  std::size_t from = 0;        // position of FROM in `instructions`
-  std::size_t end = 0;         // one behind its last instruction
-  std::string name;            // lower case; empty where there is none
+  std::size_t from = 0;  // position of FROM in `instructions`
+  std::size_t end = 0;   // one behind its last instruction
+  std::string name;      // lower case; empty where there is none
 };
 
 struct Dockerfile {
   std::string file;
   char escape = '\\';
-  std::string syntax;          // of # syntax=, else empty
+  std::string syntax;                     // of # syntax=, else empty
   std::vector<Instruction> instructions;  // in order; those before the first FROM are ARG
   std::vector<Stage> stages;
   /// "# imgforge: ..." comments, for ignores: the text behind the colon, trimmed, and the line of the instruction that
@@ -119,7 +137,8 @@ DockerfileParse parse_dockerfile(std::string_view text, const std::string& name)
 /// The heredoc that a word of COPY or ADD ("<<EOF") stands for; nothing where it is a path.
 const Heredoc* find_heredoc(const Instruction& instruction, const Word& word);
 
-/// Whether a text is a Dockerfile rather than a recipe, where its name does not say: its first instruction is FROM or ARG.
+/// Whether a text is a Dockerfile rather than a recipe, where its name does not say: its first instruction is FROM or
+/// ARG.
 bool looks_like_dockerfile(std::string_view text);
 
 std::string_view to_string(Instruction::Kind kind) noexcept;  // "RUN"

@@ -18,8 +18,8 @@ struct Variable {
 using LookUp = std::function<Variable(std::string_view name)>;
 
 struct Expansion {
-  std::optional<std::string> text;      // nothing where it depends on something unknown, or where `error` says why
-  std::string error;                    // "syntax error: missing '}'", "V: message"; as BuildKit words it, without the word
+  std::optional<std::string> text;  // nothing where it depends on something unknown, or where `error` says why
+  std::string error;                // "syntax error: missing '}'", "V: message"; as BuildKit words it, without the word
   std::vector<std::string> undeclared;  // names that were asked for, unset and without a default ("-", ":-", "+", ":+")
   std::vector<std::string> unknown;     // names that made it unknown
 };

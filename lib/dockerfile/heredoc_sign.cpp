@@ -20,6 +20,7 @@ std::optional<HeredocSign> heredoc_sign(std::string_view word) {
   HeredocSign sign;
   sign.chomp = word.starts_with('-');
   if (sign.chomp) word.remove_prefix(1);
+  sign.spaced = !word.empty() && std::string_view(" \t\r").find(word.front()) != std::string_view::npos;
   word.remove_prefix(std::min(word.find_first_not_of(" \t\n\f\r"), word.size()));
   if (word.empty() || word.find('<') != std::string_view::npos) return std::nullopt;
 

@@ -9,9 +9,10 @@
 namespace imgforge::dockerfile {
 
 struct HeredocSign {
-  std::string name;    // quotes taken away
-  bool expand = true;  // no part of the name was quoted
-  bool chomp = false;  // "<<-": tabs at the start of its lines go
+  std::string name;     // quotes taken away
+  bool expand = true;   // no part of the name was quoted
+  bool spaced = false;  // "<< NAME": older BuildKits take it for none
+  bool chomp = false;   // "<<-": tabs at the start of its lines go
 };
 
 /// Of one word: "<<EOF", "2<<-'EOF'". Nothing where it is something else.

@@ -140,9 +140,9 @@ std::optional<Fault> InstructionReading::json_or(void (InstructionReading::*othe
 std::optional<Fault> InstructionReading::healthcheck_syntax() {
   const std::string_view text = arguments_.text();
   std::size_t end = 0;
-  while (end < text.size() && space_length(text, end) == 0) ++end;
+  while (end < text.size() && !is_byte_space(text[end])) ++end;
   health_type_ = {std::string(text.substr(0, end)), first_word()};
-  while (const std::size_t length = space_length(text, end)) end += length;
+  while (end < text.size() && is_byte_space(text[end])) ++end;
   arguments_ = arguments_.slice(end);
   return json_or(&InstructionReading::take_command);
 }

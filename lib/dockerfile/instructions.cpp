@@ -52,16 +52,22 @@ struct ReadHeredocs {
   MappedText alone;     // the first one's content
 };
 
-// The heredocs of one line, or nothing where one has no end.
+// The heredocs of one line, or nothing where one has no end. "<< NAME" without an end is none ("$(( 1 << 20 ))"): older
+// BuildKits read it so. `leniency` is how often that may still be tried, as each reads to the end of the file.
 std::optional<ReadHeredocs> read_heredocs(const std::vector<HeredocSign>& signs, const JoinedLine& line,
-                                          const TextFile& file, LineReader& reader) {
+                                          const TextFile& file, LineReader& reader, std::size_t& leniency) {
   ReadHeredocs read;
   std::size_t line_before = line.last_line;
   for (const HeredocSign& sign : signs) {
     const HeredocLines lines = reader.heredoc(sign.name, sign.chomp);
+    if (!lines.terminated && sign.spaced && leniency > 0) {
+      --leniency;
+      reader.back_to(lines.first - 1);
+      continue;
+    }
     if (!lines.terminated) return std::nullopt;
     Heredoc heredoc{sign.name, sign.expand, {}, file.place(lines.first, 1)};
-    read.in_shell.append("\n", file.place(line_before, file.line(line_before).size() + 1));
+    read.in_shell.append("\n", file.place(line_before, file.raw_line(line_before).size()));
     for (std::size_t number = lines.first; number < lines.end; ++number) {
       const std::string_view raw = file.raw_line(number);
       const std::string content = sign.chomp ? without_leading_tabs(raw) : std::string(raw);
@@ -79,6 +85,7 @@ std::optional<ReadHeredocs> read_heredocs(const std::vector<HeredocSign>& signs,
 
 // The text that a shell (or, behind "#!", another program) gets.
 MappedText command_with_heredocs(const MappedText& arguments, const ReadHeredocs& read) {
+  if (read.heredocs.empty()) return arguments;
   if (heredoc_sign(arguments.text())) return read.alone;
   MappedText command = arguments;
   command.append(read.in_shell);
@@ -122,7 +129,7 @@ bool InstructionParser::take_heredocs(const JoinedLine& line, InstructionReading
     file_.report(reading.place(), "more than " + std::to_string(most_heredocs) + " heredocs");
     return false;
   }
-  auto read = read_heredocs(signs, line, file_, reader_);
+  auto read = read_heredocs(signs, line, file_, reader_, heredoc_leniency_);
   if (!read) {
     file_.report(reading.place(), "unterminated heredoc",
                  "no line is \"" + to_utf8(signs.front().name) + "\" alone, nothing before or behind it");

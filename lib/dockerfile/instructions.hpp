@@ -36,6 +36,7 @@ class InstructionParser {
   bool take_heredocs(const JoinedLine& line, InstructionReading& reading);
 
   std::size_t heredoc_count_ = 0;
+  std::size_t heredoc_leniency_ = 20;
   TextFile& file_;
   LineReader& reader_;
 };

@@ -58,6 +58,8 @@ class LineReader {
   std::optional<JoinedLine> next();
   /// The heredoc that begins on the next line.
   HeredocLines heredoc(std::string_view name, bool tabs_before_name);
+  /// The next line is the one behind `line_number`.
+  void back_to(std::size_t line_number) { line_number_ = line_number; }
   char escape() const noexcept { return escape_; }
   std::size_t line_number() const noexcept { return line_number_; }  // of the line taken last
   std::vector<Dockerfile::Pragma> pragmas;

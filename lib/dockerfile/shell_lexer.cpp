@@ -1,8 +1,10 @@
 #include "dockerfile/shell_lexer.hpp"
 
+#include <algorithm>
 #include <optional>
 
 #include "dockerfile/pattern.hpp"
+#include "dockerfile/text_file.hpp"
 
 namespace imgforge::dockerfile {
 namespace {
@@ -12,7 +14,6 @@ constexpr std::size_t deepest = 64;  // of ${A:-${B:-...}}
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_name_character(char c) { return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_special_parameter(char c) { return std::string_view("@*#?-$!").find(c) != std::string_view::npos; }
-bool is_space(char c) { return std::string_view(" \t\n\v\f\r").find(c) != std::string_view::npos; }
 
 class Lexer {
  public:
@@ -39,12 +40,16 @@ class Lexer {
   class Splitter {
    public:
     explicit Splitter(std::vector<std::string>* words) : words_(words) {}
-    void add(char c) {
-      if (!is_space(c)) return add_raw(std::string_view(&c, 1));
-      if (!word_.empty()) finish();
-    }
     void add(std::string_view text) {
-      for (const char c : text) add(c);
+      for (std::size_t i = 0; i < text.size();) {
+        const std::size_t space = space_length(text, i);
+        if (space == 0) {
+          add_raw(text.substr(i, 1));
+        } else if (!word_.empty()) {
+          finish();
+        }
+        i += space == 0 ? 1 : space;
+      }
     }
     void add_raw(std::string_view text) {
       if (words_ != nullptr) word_ += text;
@@ -100,15 +105,17 @@ class Lexer {
         text += *part;
         splitter.add_raw(*part);
       } else {
-        ++position_;
+        const std::size_t length = std::max<std::size_t>(1, space_length(source_, position_));
+        const std::string_view character = source_.substr(position_, length);
+        position_ += length;
         if (c != options_.escape) {
-          text += c;
-          splitter.add(c);
+          text += character;
+          splitter.add(character);
           continue;
         }
         if (raw_escapes_) {
           text += c;
-          splitter.add_raw(std::string_view(&c, 1));
+          splitter.add_raw(character);
         }
         if (at_end()) break;
         const char escaped = source_[position_++];

@@ -97,6 +97,8 @@ std::string_view trim_space(std::string_view text) noexcept {
 
 bool is_word_space(char c) noexcept { return c == ' ' || c == '\t' || c == '\v' || c == '\f' || c == '\r'; }
 
+bool is_byte_space(char c) noexcept { return is_word_space(c) || c == '\n' || c == '\x85' || c == '\xA0'; }
+
 std::string quoted(std::string_view text) {
   std::string result = "\"";
   for (const char c : text) {

@@ -43,6 +43,9 @@ std::string_view trim_space(std::string_view text) noexcept;
 /// What separates an instruction from its arguments, and words from each other: ASCII alone.
 bool is_word_space(char c) noexcept;
 
+/// White space as BuildKit tells it where it reads bytes and takes them for characters.
+bool is_byte_space(char c) noexcept;
+
 /// A text in double quotes as Go's %q writes it.
 std::string quoted(std::string_view text);
 

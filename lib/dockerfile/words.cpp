@@ -60,13 +60,13 @@ std::vector<std::size_t> string_offsets(std::string_view text) {
 // Takes flags off the front of `text` from `position` on; returns where the arguments begin.
 std::size_t take_flags(std::string_view text, std::size_t position, char escape, std::vector<Span>& flags) {
   for (;;) {
-    while (const std::size_t length = space_length(text, position)) position += length;
+    while (position < text.size() && is_byte_space(text[position])) ++position;
     if (!text.substr(position).starts_with("--")) return position;
     Span flag{position, {}};
     char quote = '\0';
     for (; position < text.size(); ++position) {
       char c = text[position];
-      if (quote == '\0' && space_length(text, position) != 0) break;
+      if (quote == '\0' && is_byte_space(c)) break;
       if (quote == '\0' ? c == '"' || c == '\'' : c == quote) {
         quote = quote == '\0' ? c : '\0';
         continue;
