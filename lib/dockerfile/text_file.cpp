@@ -111,6 +111,10 @@ std::string quoted(std::string_view text) {
       result += "\\r";
     } else if (c == '\n') {
       result += "\\n";
+    } else if (c == '\v') {
+      result += "\\v";
+    } else if (c == '\f') {
+      result += "\\f";
     } else {
       result += c;
     }
