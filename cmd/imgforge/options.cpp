@@ -69,11 +69,11 @@ void Progress::show(std::uint64_t done, std::uint64_t total) {
 }
 
 void add_output_options(CLI::App& command, OutputOptions& options) {
-  std::map<std::string, ReportFormat> formats;
-  for (const ReportFormat format : {ReportFormat::text, ReportFormat::json, ReportFormat::sarif, ReportFormat::junit, ReportFormat::github})
-    formats.emplace(to_string(format), format);
-  command.add_option("--format", options.format, "text, json, sarif, junit or github")
-      ->transform(CLI::CheckedTransformer(formats).description(""))
+  command
+      .add_option_function<std::string>(
+          "--format", [&options](const std::string& name) { options.format = *parse_report_format(name); },
+          "text, json, sarif, junit or github")
+      ->check(CLI::IsMember({"text", "json", "sarif", "junit", "github"}))
       ->type_name("FORMAT")
       ->default_str("text");
   command.add_option("--output", options.output, "Write the report to this file instead of stdout")->type_name("FILE");
