@@ -35,5 +35,7 @@ template <>
 const TableSpec<GpuType>& spec_of();
 template <>
 const TableSpec<KnownIssue>& spec_of();
+template <>
+const TableSpec<PublishedImages>& spec_of();
 
 }  // namespace imgforge::knowledge

@@ -137,6 +137,8 @@ std::optional<BaseImage> Knowledge::base_image(std::string_view host_and_reposit
     if (!row.python_group.empty()) {
       std::string minor = group_of(pattern, tag, row.python_group);
       if (minor.empty()) minor = group_of(RE2(row.repository, options), host_and_repository, row.python_group);
+      // "311" of python311-template-launcher-base is 3.11.
+      if (minor.size() > 1 && minor.find('.') == std::string::npos) minor.insert(1, ".");
       found.python = PythonMinor::parse(minor);
     }
     return found;

@@ -234,6 +234,26 @@ struct KnownIssue : Row {
   std::string fix;
 };
 
+/// A family of images that Beam publishes. knowledge/published_images.yaml
+struct PublishedImages : Row {
+  std::string name;                  // RE2 pattern for the last part of apache/NAME; the group "python" holds a minor
+  std::string language;              // "python", "java", "other"
+  std::optional<Version> from;       // before it there is none
+  std::optional<Version> sure;       // from here on there is one; between from and sure nobody knows
+  std::optional<Version> through;    // the last one
+  std::vector<PythonMinor> without;  // minors that it was never built for
+};
+
+/// Whether Beam published an image, as far as the tables know.
+struct Publication {
+  enum class Answer { yes, no, unknown };
+  Answer answer = Answer::unknown;
+  std::string why;      // of no: "Beam 2.56.2 was never released"
+  std::string instead;  // a name or tag that exists: "apache/beam_python3.12_sdk:2.65.0"; empty where none is near
+  std::string source;
+  bool unverified = false;  // a warning at most
+};
+
 class Knowledge {
  public:
   /// The tables that were compiled in.
@@ -256,6 +276,10 @@ class Knowledge {
   const Version& beam_since(BeamBehaviour behaviour) const;
   const std::string& beam_source(BeamBehaviour behaviour) const;
   const BeamImagePins* beam_pins(const Version& beam, const PythonMinor& python) const;
+
+  /// Of an image of docker.io/apache or gcr.io/cloud-dataflow/v1beta3 whose name begins as an SDK image's does; unknown
+  /// for every other. A tag that is no version (latest, a digest's empty tag) is unknown.
+  Publication beam_publication(std::string_view host_and_repository, std::string_view tag) const;
 
   const std::vector<TpuType>& tpus() const;
   const TpuType* tpu(std::string_view type, std::string_view topology) const;

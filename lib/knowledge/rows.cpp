@@ -20,8 +20,9 @@ constexpr std::array<std::string_view, 6> tpu_variables = {"TPU_SKIP_MDS_QUERY",
                                                            "TPU_WORKER_HOSTNAMES", "TPU_WORKER_ID",
                                                            "TPU_ACCELERATOR_TYPE", "TPU_CHIPS_PER_HOST_BOUNDS"};
 
-constexpr std::array<std::string_view, 8> base_kinds = {"beam-sdk",   "python",  "conda",          "cuda",
-                                                        "tensorflow", "pytorch", "ngc-tensorflow", "ngc-pytorch"};
+constexpr std::array<std::string_view, 11> base_kinds = {"beam-sdk",   "python",  "conda",          "cuda",
+                                                         "tensorflow", "pytorch", "ngc-tensorflow", "ngc-pytorch",
+                                                         "beam-java",  "beam-go", "launcher"};
 
 template <std::size_t Size>
 bool one_of(std::string_view text, const std::array<std::string_view, Size>& known) {

@@ -100,7 +100,7 @@ struct Knowledge::Tables {
   };
   using List = ListOf<BeamRelease, knowledge::BehaviourRow, BeamImagePins, TpuType, PythonRelease, BaseImage,
                       BaseContent, LinuxRelease, FrameworkRelease, Installer, FrameworkBuild, knowledge::CudaImageGroup,
-                      NgcImage, CudaRelease, CudnnRelease, GpuType, KnownIssue>;
+                      NgcImage, CudaRelease, CudnnRelease, GpuType, KnownIssue, PublishedImages>;
   using RowTypes = List::Pointers;
 
   knowledge::Compiled compiled;

@@ -148,7 +148,7 @@ TEST_CASE("a base image that is not known is not guessed") {
         std::pair{"docker.io/nvidia/cuda", "12.2.2-cudnn8-runtime-ubuntu22.04-extra"},
         std::pair{"docker.io/tensorflow/tensorflow", "nightly"},
         std::pair{"nvcr.io/nvidia/tensorflow", "25.03-tf2-py3"},
-        std::pair{"docker.io/apache/beam_java11_sdk", "2.48.0"}, std::pair{"", ""}}) {
+        std::pair{"docker.io/apache/beam_flink1.18_job_server", "2.48.0"}, std::pair{"", ""}}) {
     INFO(repository << ":" << tag);
     CHECK_FALSE(knowledge.base_image(repository, tag));
   }
