@@ -10,6 +10,7 @@ namespace {
 
 constexpr int max_links = 40;
 constexpr std::size_t max_parts = 256;
+constexpr std::size_t max_copied = 500'000;
 constexpr std::string_view too_many = "the build makes too many files to follow";
 
 std::string parent_of(std::string_view path) {
@@ -264,6 +265,10 @@ void BuildFiles::copy_from(const BuildFiles& other, const std::string& source, c
     return;
   }
   const std::string origin = from.canonical;
+  if (copied_ > max_copied) {
+    mark(destination, Mark::open, std::string(too_many), evidence);
+    return;
+  }
   // Copied first: `other` may be this one, and what is put must not be copied again.
   std::vector<std::pair<std::string, Entry>> entries;
   const std::string start = origin == "/" ? "/" : origin + "/";
@@ -271,6 +276,7 @@ void BuildFiles::copy_from(const BuildFiles& other, const std::string& source, c
        ++one) {
     if (one->first != origin) entries.emplace_back(one->first.substr(start.size()), one->second);
   }
+  copied_ += entries.size();
   const bool folder = from.file->kind == BuildFile::Kind::folder;
   if (!folder) {
     BuildFile file = *from.file;

@@ -106,6 +106,7 @@ class BuildFiles {
   std::map<std::string, std::string, std::less<>> maybe_;
   std::function<std::optional<std::string>(const std::string&)> context_;
   Entry overflow_;
+  std::size_t copied_ = 0;  // entries that were copied in all
 };
 
 /// "python", "python3.11", "pip", "pip3": programs of which the knowledge says whether a base has them.

@@ -231,7 +231,11 @@ StepPlace BuildReader::step_at(const Place& place, const Instruction& instructio
   const auto& stage = dockerfile_.stages[current_];
   at.stage = stage.name.empty() ? std::to_string(current_) : stage.name;
   at.in_image = in_image_[current_];
-  at.line = short_line(instruction);
+  if (line_of_ != &instruction) {
+    line_of_ = &instruction;
+    line_ = short_line(instruction);
+  }
+  at.line = line_;
   return at;
 }
 
@@ -609,7 +613,7 @@ void BuildReader::copy_context(const std::string& source, const std::string& des
 void BuildReader::copy_image(const std::string& written, const BuildState& other,
                              const std::vector<std::string>& sources, const std::string& destination, BuildState& state,
                              const Evidence& evidence) {
-  const BuildFiles files = other.files;  // `other` may be `state`
+  const BuildFiles& files = other.files;
   for (const std::string& source : sources) {
     const BuildFiles::Look look = files.look(source);
     const bool folder = look.seen == BuildFiles::Seen::yes && look.file->kind == BuildFile::Kind::folder;

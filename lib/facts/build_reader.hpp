@@ -157,8 +157,10 @@ class BuildReader {
   std::vector<bool> in_image_;
   std::map<std::string, BuildState, std::less<>> images_;  // of COPY --from, by reference
   std::size_t target_ = 0;
-  std::size_t current_ = 0;  // stage that is being read
-  std::size_t pip_at_ = 0;
+  std::size_t current_ = 0;                       // stage that is being read
+  std::size_t commands_ = 0;                      // that were followed in all steps
+  mutable const Instruction* line_of_ = nullptr;  // whose short_line() is `line_`
+  mutable std::string line_;
 };
 
 /// Facts of what was read; `reader` stays alive with them.

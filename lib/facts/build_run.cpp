@@ -19,7 +19,8 @@ using dockerfile::Instruction;
 namespace {
 
 constexpr std::size_t max_uses = 5'000;
-constexpr int max_scripts = 4;  // scripts that run scripts
+constexpr std::size_t max_commands = 30'000;  // of all steps together
+constexpr int max_scripts = 4;                // scripts that run scripts
 
 std::string word_of(const RunCommand& command, std::size_t i) {
   return i < command.words.size() && command.words[i].kind == CommandWord::Kind::text ? command.words[i].text
@@ -149,7 +150,7 @@ void BuildReader::run(const Instruction& instruction, BuildState& state) {
       const BuildState* other = stage ? &states_[*stage]
                                       : &image_state(written, written.find('$') == std::string::npos ? written : "", "",
                                                      Evidence::at(flag.place));
-      const BuildFiles files = other->files;
+      const BuildFiles& files = other->files;
       state.files.copy_from(files, source.empty() ? "/" : absolute_path(source, "/"), target, Evidence::at(flag.place));
       mounted.push_back(target);
     } else {
@@ -199,6 +200,12 @@ void BuildReader::run_text(Step& step, int depth) {
   const std::vector<FileWrite> writes = file_writes(step.run);
   std::size_t change = 0, write = 0;
   for (std::size_t i = 0; i < step.run.commands.size(); ++i) {
+    if (++commands_ > max_commands) {
+      if (commands_ == max_commands + 1 || step.state->programs_open.empty()) {
+        unknown_code(*step.state, "the build runs too many commands to follow", true);
+      }
+      return;
+    }
     Running running = running_of(step, i);
     if (depth > 0) {
       running.at = step_at(step.instruction->place, *step.instruction);
@@ -561,7 +568,7 @@ void BuildReader::file_command(Step& step, const Running& running, const FileCom
         const std::string at =
             clean(inside ? files.destination->text + "/" + base_of(source.text) : files.destination->text);
         if (!files.symbolic) {
-          const BuildFiles copy = state.files;
+          const BuildFiles& copy = state.files;
           state.files.copy_from(copy, clean(source.text), at, running.evidence);
           continue;
         }
@@ -580,7 +587,7 @@ void BuildReader::file_command(Step& step, const Running& running, const FileCom
         return;
       }
       const bool inside = into(*files.destination, files.sources.size());
-      const BuildFiles copy = state.files;
+      const BuildFiles& copy = state.files;
       for (const Argument& source : files.sources) {
         if (!usable(source) || has_glob(source.text)) {
           state.files.mark(clean(files.destination->text), BuildFiles::Mark::open, "which files a step copies there",
@@ -743,8 +750,8 @@ void BuildReader::account_command(Step& step, const Running& running) {
   const auto account = read_account_command(*running.command);
   if (!account) return;
   using Action = AccountCommand::Action;
-  if (account->name.text.empty() || !running.command->certain || state.accounts.size() > 1'000 ||
-      state.groups.size() > 1'000) {
+  if (account->name.text.empty() || !running.command->certain || state.accounts.size() > 200 ||
+      state.groups.size() > 200) {
     if (state.accounts_open.empty()) state.accounts_open = "an account that a step makes";
     return;
   }

@@ -133,6 +133,10 @@ std::size_t add_python(BuildState& state, BuildPython python, const std::vector<
     state.pythons[*old] = std::move(python);
     return *old;
   }
+  if (state.pythons.size() >= 200) {
+    if (state.pythons_open.empty()) state.pythons_open = "the build makes too many interpreters to follow";
+    state.pythons.pop_back();
+  }
   state.pythons.push_back(std::move(python));
   return state.pythons.size() - 1;
 }
