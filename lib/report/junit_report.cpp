@@ -9,8 +9,8 @@ namespace imgforge {
 
 namespace {
 
-/// Text for an attribute or an element, in which nothing is markup: "]]>" neither. XML 1.0 has no way to write most control
-/// characters, U+FFFE and U+FFFF: they become visible, as on a terminal.
+/// Text for an attribute or an element, in which nothing is markup: "]]>" neither. XML 1.0 has no way to write most
+/// control characters, U+FFFE and U+FFFF: they become visible, as on a terminal.
 std::string xml(std::string_view text) {
   const std::string safe = display_safe(text);
   std::string result;
@@ -57,14 +57,16 @@ struct TestCase {
 struct Counts {
   std::size_t tests = 0, failures = 0, errors = 0, skipped = 0;
   std::string attributes() const {
-    return fmt::format("tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\" time=\"0\"", tests, failures, errors, skipped);
+    return fmt::format("tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\" time=\"0\"", tests, failures, errors,
+                       skipped);
   }
 };
 
 std::map<std::string, TestCase> cases_of(const Subject& subject, Level fail_on) {
   std::map<std::string, TestCase> cases;  // by rule
   for (const std::string& rule : subject.outcome.passed) cases[rule];
-  for (const Undecided& undecided : subject.outcome.undecided) cases[undecided.rule].skipped = "undecided: needs " + undecided.needs;
+  for (const Undecided& undecided : subject.outcome.undecided)
+    cases[undecided.rule].skipped = "undecided: needs " + undecided.needs;
   for (const Ignored& ignored : subject.outcome.ignored) {
     cases[ignored.finding.rule].skipped =
         ignored.reason.empty() ? std::string("ignored, without a reason") : "ignored: " + ignored.reason;
@@ -95,7 +97,8 @@ std::string to_xml(const std::string& rule, const TestCase& one, const std::stri
     for (const Finding* finding : one.others) body += described(*finding);
     body += "</system-out>\n";
   }
-  const std::string head = fmt::format("    <testcase name=\"{}\" classname=\"{}\" time=\"0\"", xml(rule), xml(class_name));
+  const std::string head =
+      fmt::format("    <testcase name=\"{}\" classname=\"{}\" time=\"0\"", xml(rule), xml(class_name));
   return body.empty() ? head + "/>\n" : head + ">\n" + body + "    </testcase>\n";
 }
 
@@ -111,16 +114,19 @@ std::string to_junit(const Report& report) {
       ++counts.tests;
       ++counts.errors;
       cases += fmt::format(
-          "    <testcase name=\"verdict\" classname=\"{}\" time=\"0\">\n      <error message=\"{}\" type=\"{}\">{}</error>\n    </testcase>\n",
+          "    <testcase name=\"verdict\" classname=\"{}\" time=\"0\">\n      <error message=\"{}\" "
+          "type=\"{}\">{}</error>\n    </testcase>\n",
           xml(subject.name), xml(subject.error->message), to_string(subject.error->kind), xml(subject.error->hint));
     } else {
-      for (const auto& [rule, one] : cases_of(subject, report.fail_on)) cases += to_xml(rule, one, subject.name, counts);
+      for (const auto& [rule, one] : cases_of(subject, report.fail_on))
+        cases += to_xml(rule, one, subject.name, counts);
     }
     std::string warnings;
     for (const Diagnostic& warning : subject.outcome.warnings)
       warnings += fmt::format("{}: warning: {}\n", xml(to_string(warning.place)), xml(warning.message));
     if (!warnings.empty()) cases += fmt::format("    <system-out>{}</system-out>\n", warnings);
-    suites += fmt::format("  <testsuite name=\"{}\" {}>\n{}  </testsuite>\n", xml(subject.name), counts.attributes(), cases);
+    suites +=
+        fmt::format("  <testsuite name=\"{}\" {}>\n{}  </testsuite>\n", xml(subject.name), counts.attributes(), cases);
     all.tests += counts.tests;
     all.failures += counts.failures;
     all.errors += counts.errors;

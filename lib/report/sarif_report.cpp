@@ -11,11 +11,12 @@ using nlohmann::json;
 
 namespace {
 
-/// Text for people in a message: control characters visible, and no "[text](target)", which viewers make links of (SARIF
-/// 2.1.0, 3.11.6).
+/// Text for people in a message: control characters visible, and no "[text](target)", which viewers make links of
+/// (SARIF 2.1.0, 3.11.6).
 std::string message_text(std::string_view text) {
   std::string safe = display_safe(text);
-  for (std::size_t at = safe.find("]("); at != std::string::npos; at = safe.find("](", at + 2)) safe.insert(at + 1, " ");
+  for (std::size_t at = safe.find("]("); at != std::string::npos; at = safe.find("](", at + 2))
+    safe.insert(at + 1, " ");
   return safe;
 }
 
@@ -47,8 +48,8 @@ json artifact(std::string_view path) {
   return location;
 }
 
-/// What is in an image is no file of the repository: the layer and the path stand for it, and a logical location says it
-/// in words.
+/// What is in an image is no file of the repository: the layer and the path stand for it, and a logical location says
+/// it in words.
 json image_location(const Subject& subject, const Evidence& evidence) {
   std::string what, uri = subject.name, kind = "member";
   if (!evidence.path.empty()) {
@@ -65,7 +66,8 @@ json image_location(const Subject& subject, const Evidence& evidence) {
     logical["name"] = display_safe(what);
     logical["kind"] = kind;
   }
-  return {{"physicalLocation", {{"artifactLocation", {{"uri", uri_of(uri)}}}}}, {"logicalLocations", json::array({logical})}};
+  return {{"physicalLocation", {{"artifactLocation", {{"uri", uri_of(uri)}}}}},
+          {"logicalLocations", json::array({logical})}};
 }
 
 json location(const Subject& subject, const Evidence& evidence, SourceLines& lines) {
@@ -76,12 +78,14 @@ json location(const Subject& subject, const Evidence& evidence, SourceLines& lin
   json physical = {{"artifactLocation", artifact(evidence.place.file)}};
   if (evidence.place.line != 0) {
     physical["region"] = {{"startLine", evidence.place.line}};
-    if (const std::size_t column = lines.column(evidence.place); column != 0) physical["region"]["startColumn"] = column;
+    if (const std::size_t column = lines.column(evidence.place); column != 0)
+      physical["region"]["startColumn"] = column;
   }
   return {{"physicalLocation", std::move(physical)}};
 }
 
-json result(const Subject& subject, const Finding& finding, const std::map<std::string_view, std::size_t>& positions, SourceLines& lines) {
+json result(const Subject& subject, const Finding& finding, const std::map<std::string_view, std::size_t>& positions,
+            SourceLines& lines) {
   std::string text = message_text(finding.message);
   if (!finding.fix.empty()) text += "\nFix: " + message_text(finding.fix);
   if (subject.kind == SubjectKind::image) text = message_text(subject.name) + ": " + text;
@@ -90,8 +94,10 @@ json result(const Subject& subject, const Finding& finding, const std::map<std::
                {"message", {{"text", text}}},
                {"partialFingerprints", {{"imgforge/v1", fingerprint(finding)}}},
                {"locations", json::array()}};
-  if (const auto position = positions.find(finding.rule); position != positions.end()) item["ruleIndex"] = position->second;
-  item["locations"].push_back(location(subject, finding.evidence.empty() ? Evidence{} : finding.evidence.front(), lines));
+  if (const auto position = positions.find(finding.rule); position != positions.end())
+    item["ruleIndex"] = position->second;
+  item["locations"].push_back(
+      location(subject, finding.evidence.empty() ? Evidence{} : finding.evidence.front(), lines));
   for (std::size_t i = 1; i < finding.evidence.size(); ++i) {
     json related = location(subject, finding.evidence[i], lines);
     related["id"] = i;
@@ -110,7 +116,8 @@ json rule_metadata(const Rule& rule) {
           {"properties", {{"tags", json::array({rule.id.substr(0, rule.id.find('/'))})}}}};
 }
 
-json notification(std::string_view level, const Place& place, SourceLines& lines, const Subject& subject, const std::string& text) {
+json notification(std::string_view level, const Place& place, SourceLines& lines, const Subject& subject,
+                  const std::string& text) {
   json item = {{"level", level}, {"message", message(text)}};
   Evidence evidence;
   evidence.place = place;
@@ -135,13 +142,16 @@ std::string to_sarif(const Report& report) {
     if (subject.error) {
       successful = false;
       const std::string hint = subject.error->hint.empty() ? "" : " (" + subject.error->hint + ")";
-      notifications.push_back(notification("error", {}, lines, subject, subject.name + ": " + subject.error->message + hint));
+      notifications.push_back(
+          notification("error", {}, lines, subject, subject.name + ": " + subject.error->message + hint));
     }
-    for (const Finding& finding : subject.outcome.findings) results.push_back(result(subject, finding, positions, lines));
+    for (const Finding& finding : subject.outcome.findings)
+      results.push_back(result(subject, finding, positions, lines));
     for (const Diagnostic& warning : subject.outcome.warnings)
       notifications.push_back(notification("warning", warning.place, lines, subject, warning.message));
     for (const Undecided& undecided : subject.outcome.undecided)
-      notifications.push_back(notification("note", {}, lines, subject, undecided.rule + " is undecided: needs " + undecided.needs));
+      notifications.push_back(
+          notification("note", {}, lines, subject, undecided.rule + " is undecided: needs " + undecided.needs));
   }
   json invocation = {{"executionSuccessful", successful}};
   if (!notifications.empty()) invocation["toolExecutionNotifications"] = std::move(notifications);

@@ -46,16 +46,18 @@ std::string judged(const Subject& subject) {
   if (!subject.judged_as) return {};
   std::string role = to_string(subject.judged_as->role);
   if (subject.judged_as->role == Role::both) role = "worker and launcher";
-  const std::string what = subject.kind == SubjectKind::image ? escape_for_display(subject.platform) : std::string(to_string(subject.kind));
-  return fmt::format("{}, judged as {} {} ({})", what, to_string(subject.judged_as->runner), role, display_safe(subject.judged_as->because));
+  const std::string what =
+      subject.kind == SubjectKind::image ? escape_for_display(subject.platform) : std::string(to_string(subject.kind));
+  return fmt::format("{}, judged as {} {} ({})", what, to_string(subject.judged_as->runner), role,
+                     display_safe(subject.judged_as->because));
 }
 
 void add_finding(std::string& text, const Palette& palette, const Finding& finding, SourceLines& lines) {
   // Of what has a place in a text: "file:line:column: level rule", which editors and people can follow.
   const Place place = finding.evidence.empty() ? Place{} : finding.evidence.front().place;
   const bool placed = !place.file.empty();
-  text += fmt::format("\n{}{} {}\n  {}\n", placed ? palette.bold(to_string(place)) + ": " : "", level_word(palette, finding.level),
-                      palette.bold(finding.rule), display_safe(finding.message));
+  text += fmt::format("\n{}{} {}\n  {}\n", placed ? palette.bold(to_string(place)) + ": " : "",
+                      level_word(palette, finding.level), palette.bold(finding.rule), display_safe(finding.message));
   // The line of a secret is what must not be shown.
   if (placed && finding.rule != "dockerfile/secret") {
     const std::string excerpt = lines.shown(place);
@@ -65,20 +67,23 @@ void add_finding(std::string& text, const Palette& palette, const Finding& findi
   const std::size_t first = placed ? 1 : 0;
   for (std::size_t i = first; i < std::min(most, finding.evidence.size()); ++i)
     text += fmt::format("  {} {}\n", palette.faint("at  "), shown(finding.evidence[i]));
-  if (finding.evidence.size() > most) text += fmt::format("  {} and {} more places\n", palette.faint("at  "), finding.evidence.size() - most);
+  if (finding.evidence.size() > most)
+    text += fmt::format("  {} and {} more places\n", palette.faint("at  "), finding.evidence.size() - most);
   if (!finding.fix.empty()) text += fmt::format("  {} {}\n", palette.faint("fix "), display_safe(finding.fix));
 }
 
 void add_waivers(std::string& text, const Palette& palette, const Subject& subject, SourceLines& lines) {
   if (!subject.outcome.ignored.empty()) text += fmt::format("\n{}\n", palette.faint("ignored"));
   for (const Ignored& ignored : subject.outcome.ignored) {
-    const std::string where = ignored.finding.evidence.empty() ? std::string() : "  " + shown(ignored.finding.evidence.front());
+    const std::string where =
+        ignored.finding.evidence.empty() ? std::string() : "  " + shown(ignored.finding.evidence.front());
     const std::string until = ignored.until ? fmt::format(", until {}", ignored.until->to_string()) : std::string();
     text += fmt::format("  {}{}  ({}{})\n", ignored.finding.rule, where,
                         ignored.reason.empty() ? std::string("no reason") : display_safe(ignored.reason), until);
   }
   for (const Diagnostic& warning : subject.outcome.warnings) {
-    text += fmt::format("\n{}: {} {}\n", palette.bold(to_string(warning.place)), palette.yellow("warning"), display_safe(warning.message));
+    text += fmt::format("\n{}: {} {}\n", palette.bold(to_string(warning.place)), palette.yellow("warning"),
+                        display_safe(warning.message));
     const std::string excerpt = lines.shown(warning.place);
     for (const std::string_view line : imgforge::lines(excerpt)) text += fmt::format("  {}\n", line);
     if (!warning.hint.empty()) text += fmt::format("  = {}\n", display_safe(warning.hint));
@@ -109,22 +114,27 @@ void add_subject(std::string& text, const Palette& palette, const TextStyle& sty
   add_waivers(text, palette, subject, lines);
   if (!subject.outcome.undecided.empty()) {
     text += fmt::format("\n{}\n", palette.yellow("undecided"));
-    for (const Undecided& undecided : subject.outcome.undecided) text += fmt::format("  {}  needs {}\n", undecided.rule, display_safe(undecided.needs));
+    for (const Undecided& undecided : subject.outcome.undecided)
+      text += fmt::format("  {}  needs {}\n", undecided.rule, display_safe(undecided.needs));
   }
   if (style.verbose && !subject.outcome.passed.empty()) {
     text += fmt::format("\n{}\n", palette.green("passed"));
     for (const std::string& rule : subject.outcome.passed) text += fmt::format("  {}\n", rule);
   }
   const auto count = [&](Level level) {
-    return std::count_if(subject.outcome.findings.begin(), subject.outcome.findings.end(), [&](const Finding& finding) { return finding.level == level; });
+    return std::count_if(subject.outcome.findings.begin(), subject.outcome.findings.end(),
+                         [&](const Finding& finding) { return finding.level == level; });
   };
-  const auto plural = [](auto number, std::string_view word) { return fmt::format("{} {}{}", number, word, number == 1 ? "" : "s"); };
-  text += fmt::format("\n{}, {}, {}, {} undecided, {} passed", plural(count(Level::error), "error"), plural(count(Level::warning), "warning"),
-                      plural(count(Level::note), "note"), subject.outcome.undecided.size(), subject.outcome.passed.size());
+  const auto plural = [](auto number, std::string_view word) {
+    return fmt::format("{} {}{}", number, word, number == 1 ? "" : "s");
+  };
+  text += fmt::format("\n{}, {}, {}, {} undecided, {} passed", plural(count(Level::error), "error"),
+                      plural(count(Level::warning), "warning"), plural(count(Level::note), "note"),
+                      subject.outcome.undecided.size(), subject.outcome.passed.size());
   if (!subject.outcome.ignored.empty()) text += fmt::format(", {} ignored", subject.outcome.ignored.size());
   if (subject.kind == SubjectKind::image) {
-    text += fmt::format("; read {} of {}, {} of {} layers", human_size(subject.cost.bytes_read), human_size(subject.cost.bytes_total),
-                        subject.cost.layers_read, subject.cost.layers_total);
+    text += fmt::format("; read {} of {}, {} of {} layers", human_size(subject.cost.bytes_read),
+                        human_size(subject.cost.bytes_total), subject.cost.layers_read, subject.cost.layers_total);
   }
   text += "\n";
 }
