@@ -160,13 +160,13 @@ BuildReader::FoundPython BuildReader::find_python(const BuildState& state, const
       none.interpreter.not_known = state.pythons_open;
     } else {
       none.interpreter.missing = true;
-      if (const auto minor = minor_in_name(base_name(wanted))) none.interpreter.minor = minor;
+      if (const auto minor = minor_of_program(base_name(wanted))) none.interpreter.minor = minor;
     }
     return none;
   }
   none.interpreter.not_known =
       found.reason.empty() ? fmt::format("which Python {} is", escape_for_display(wanted)) : found.reason;
-  if (const auto minor = minor_in_name(base_name(wanted))) none.interpreter.minor = minor;
+  if (const auto minor = minor_of_program(base_name(wanted))) none.interpreter.minor = minor;
   return none;
 }
 

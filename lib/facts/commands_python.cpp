@@ -172,7 +172,7 @@ bool is_python_name(std::string_view name) {
   return name.starts_with("python") && is_version_suffix(name.substr(std::string_view("python").size()));
 }
 
-std::optional<PythonMinor> minor_in_name(std::string_view name) {
+std::optional<PythonMinor> minor_of_program(std::string_view name) {
   name = base_name(name);
   const std::size_t digits = name.find_first_of("0123456789");
   if (digits == std::string_view::npos) return std::nullopt;

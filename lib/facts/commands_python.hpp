@@ -52,7 +52,7 @@ std::optional<PythonCommand> read_python(const RunCommand& command);
 /// Whether a program of this base name is CPython: python, python3, python3.11.
 bool is_python_name(std::string_view name);
 /// "3.11" of "python3.11", "pip3.11"; nothing where the name does not say.
-std::optional<PythonMinor> minor_in_name(std::string_view name);
+std::optional<PythonMinor> minor_of_program(std::string_view name);
 
 /// A check of the interpreter's version that a command makes: it fails with any other minor. Of python -c: an
 /// "assert sys.version_info[:2] == (3, 11)" and its kin.
