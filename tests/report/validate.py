@@ -87,7 +87,6 @@ def main():
             schema = run("schema", what)
             assert schema.returncode == 0, schema
             (work / f"{what}.schema.json").write_bytes(schema.stdout)
-        ok, said = True, ""
 
         # Recipes: all of ours, one of every new key, and none of the malformed.
         (work / "recipe.yaml").write_text(RECIPE)
@@ -99,12 +98,11 @@ def main():
             ok, _ = fits(work / "recipe.schema.json", work / "malformed.yaml")
             assert not ok, f"the schema takes what is malformed:\n{text}"
             assert run("check", "malformed.yaml").returncode == 2, text
-        (work / "malformed.yaml").unlink()
 
-        # Reports of what has findings, waivers, warnings, cells, and of what cannot be read.
+        # Reports of what has findings, waivers, warnings, cells, and of what does not parse.
         (work / "a b [x]%").mkdir()
         (work / "a b [x]%/Dockerfile").write_text(DOCKERFILE)
-        subjects = ["a b [x]%/Dockerfile", "recipe.yaml", "missing.yaml"]
+        subjects = ["a b [x]%/Dockerfile", "recipe.yaml", "malformed.yaml"]
         for output, schema in (("json", work / "report.schema.json"), ("sarif", sarif_schema)):
             result = run("check", "--format", output, "--output", f"report.{output}.json", "--today", "2026-11-30", *subjects)
             assert result.stdout == b"", result
