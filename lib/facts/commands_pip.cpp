@@ -164,7 +164,7 @@ std::optional<std::size_t> behind_pip(const RunCommand& command, PipCommand& pip
     pip.uses_uv = true;
     return i + 1;
   }
-  if (!is_python_program(name)) return std::nullopt;
+  if (!names_python(name)) return std::nullopt;
   for (std::size_t i = 1; i < words.size(); ++i) {
     const std::string option = text(i);
     if (!option.starts_with("-")) return std::nullopt;
@@ -324,7 +324,7 @@ std::optional<ProjectInstall> read_project_install(const RunCommand& command) {
   ProjectInstall project;
   std::size_t at = 1;
   std::string tool = name;
-  if (is_python_program(name) && command.words.size() > 2 && command.words[1].text == "-m") {
+  if (names_python(name) && command.words.size() > 2 && command.words[1].text == "-m") {
     tool = command.words[2].text;
     at = 3;
   }

@@ -168,7 +168,7 @@ std::optional<PythonCommand> python_command(const RunCommand& command, PythonCom
 
 }  // namespace
 
-bool is_python_program(std::string_view name) {
+bool names_python(std::string_view name) {
   return name.starts_with("python") && is_version_suffix(name.substr(std::string_view("python").size()));
 }
 
@@ -185,7 +185,7 @@ std::optional<PythonCommand> read_python(const RunCommand& command) {
   if (name.empty()) return std::nullopt;
   made.program = command.words.front().text;
   made.offset = command.offsets.empty() ? command.offset : command.offsets.front();
-  if (is_python_program(name)) return python_command(command, std::move(made));
+  if (names_python(name)) return python_command(command, std::move(made));
   if (name == "uv") return uv_command(command, std::move(made));
   if (name == "virtualenv" || name == "pyvenv") {
     read_environment_options(command, 1, "virtualenv", made);

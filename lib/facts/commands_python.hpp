@@ -50,7 +50,7 @@ struct PythonCommand {
 std::optional<PythonCommand> read_python(const RunCommand& command);
 
 /// Whether a program of this base name is CPython: python, python3, python3.11.
-bool is_python_program(std::string_view name);
+bool names_python(std::string_view name);
 /// "3.11" of "python3.11", "pip3.11"; nothing where the name does not say.
 std::optional<PythonMinor> minor_of_program(std::string_view name);
 
