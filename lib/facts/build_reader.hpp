@@ -115,7 +115,7 @@ class BuildReader {
   void file_command(Step& step, const Running& running, const FileCommand& files);
   void account_command(Step& step, const Running& running);
   bool alternatives_command(Step& step, const Running& running);
-  void download(Step& step, const Running& running, const Download& download);
+  void download(Step& step, const Running& running, const DownloadCommand& download);
   void gpu_installer(Step& step, const Running& running);
   void minor_check(Step& step, const Running& running);
   Place place_in(const Step& step, std::size_t offset) const;

@@ -895,10 +895,10 @@ bool BuildReader::alternatives_command(Step& step, const Running& running) {
   return true;
 }
 
-void BuildReader::download(Step& step, const Running& running, const Download& download) {
+void BuildReader::download(Step& step, const Running& running, const DownloadCommand& download) {
   BuildState& state = *step.state;
   const std::optional<std::size_t> reader = running.command->piped_into;
-  for (const Download::Item& item : download.items) {
+  for (const DownloadCommand::Item& item : download.items) {
     const std::string url = item.url.text;
     const std::string plain = host_path_of(url);
     if (!item.file.empty() && item.file.starts_with('/') && !download.data_sent && !item.file.starts_with("/dev/")) {

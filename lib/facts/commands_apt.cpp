@@ -340,7 +340,7 @@ std::vector<RepositoryChange> repository_changes(const RunStep& step) {
       changes.push_back(std::move(change));
     }
     if (const auto download = read_download(command)) {
-      for (const Download::Item& item : download->items) {
+      for (const DownloadCommand::Item& item : download->items) {
         if (!is_source_file(item.file) && !is_key_file(item.file)) continue;
         RepositoryChange change;
         change.command = at;

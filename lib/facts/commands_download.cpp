@@ -27,24 +27,24 @@ std::optional<std::string> redirected(const RunCommand& command) {
   return file;
 }
 
-Download::Item item_of(const Argument& url) {
-  Download::Item item;
+DownloadCommand::Item item_of(const Argument& url) {
+  DownloadCommand::Item item;
   item.url = url;
   return item;
 }
 
 /// URLs that only the run tells stand in words that are no options.
-void add_unknown_urls(const RunCommand& command, const GivenArguments& given, Download& download) {
+void add_unknown_urls(const RunCommand& command, const GivenArguments& given, DownloadCommand& download) {
   if (given.not_known.empty()) return;
   download.not_known = given.not_known;
   if (!download.items.empty()) return;
-  Download::Item item;
+  DownloadCommand::Item item;
   item.url.offset = command.offset;
   item.not_known = given.not_known;
   download.items.push_back(std::move(item));
 }
 
-Download curl(const RunCommand& command) {
+DownloadCommand curl(const RunCommand& command) {
   OptionTable table;
   table.short_with_value = "AbcCdDeEFhHKmoPQrtTuUwxXyYz";
   table.long_with_value = {
@@ -56,7 +56,7 @@ Download curl(const RunCommand& command) {
       "interface",  "ciphers",     "tls-max",     "dump-header",     "json",          "max-filesize", "parallel-max",
       "time-cond",  "speed-limit", "speed-time",  "proxy-user",      "oauth2-bearer", "netrc-file"};
   const GivenArguments given = sort_arguments(command, 1, table);
-  Download download;
+  DownloadCommand download;
   download.fails_on_error = given.has("-f") || given.has("--fail") || given.has("--fail-with-body");
   download.insecure = given.has("-k") || given.has("--insecure");
   const auto method = given.value("-X", "--request");
@@ -78,7 +78,7 @@ Download curl(const RunCommand& command) {
   if (const auto directory = given.value("--output-dir")) folder = path_from(command.folder, directory->text);
   const auto redirect = redirected(command);
   for (std::size_t i = 0; i < download.items.size(); ++i) {
-    Download::Item& item = download.items[i];
+    DownloadCommand::Item& item = download.items[i];
     const GivenOption* output = i < outputs.size() ? outputs[i] : nullptr;
     const bool remote = output ? output->name == "-O" || output->name == "--remote-name" : all;
     if (output && !remote) {
@@ -102,7 +102,7 @@ Download curl(const RunCommand& command) {
   return download;
 }
 
-Download wget(const RunCommand& command) {
+DownloadCommand wget(const RunCommand& command) {
   // "-nv", "-nc": letters of their own.
   RunCommand plain = command;
   for (std::size_t i = plain.words.size(); i-- > 1;) {
@@ -152,7 +152,7 @@ Download wget(const RunCommand& command) {
                            "quota",
                            "bind-address"};
   const GivenArguments given = sort_arguments(plain, 1, table);
-  Download download;
+  DownloadCommand download;
   download.fails_on_error = true;
   download.insecure = given.has("--no-check-certificate");
   download.data_sent = given.has("--post-data") || given.has("--post-file") || given.has("--body-data");
@@ -164,7 +164,7 @@ Download wget(const RunCommand& command) {
   const auto output = given.value("-O", "--output-document");
   const bool output_lost = !output && (given.has("-O") || given.has("--output-document"));
   const auto redirect = redirected(command);
-  for (Download::Item& item : download.items) {
+  for (DownloadCommand::Item& item : download.items) {
     if (output_lost) {
       if (item.not_known.empty()) item.not_known = "cannot tell which file it is written to";
     } else if (output && to_standard_output(output->text)) {
@@ -181,10 +181,10 @@ Download wget(const RunCommand& command) {
 
 }  // namespace
 
-std::optional<Download> read_download(const RunCommand& command) {
+std::optional<DownloadCommand> read_download(const RunCommand& command) {
   const std::string name = program_name(command);
   if (name != "curl" && name != "wget") return std::nullopt;
-  Download download = name == "curl" ? curl(command) : wget(command);
+  DownloadCommand download = name == "curl" ? curl(command) : wget(command);
   if (download.items.empty()) return std::nullopt;
   download.program = name;
   download.offset = command.offsets.empty() ? command.offset : command.offsets.front();

@@ -9,7 +9,7 @@
 
 namespace imgforge {
 
-struct Download {
+struct DownloadCommand {
   struct Item {
     Argument url;           // as given; its text is empty where it is not known
     std::string file;       // absolute where the folder is known; empty for standard output, or where it is not known
@@ -27,6 +27,6 @@ struct Download {
 
 /// Nothing where the command is neither, or where it only asks for its version or help. A redirection (> FILE) counts
 /// as the output file.
-std::optional<Download> read_download(const RunCommand& command);
+std::optional<DownloadCommand> read_download(const RunCommand& command);
 
 }  // namespace imgforge
