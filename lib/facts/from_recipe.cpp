@@ -29,6 +29,7 @@ class RecipeReader {
     images();
     packages();
     gpu_software();
+    other_targets();
     worker();
     facts_.build = std::make_shared<Build>(std::move(build_));
     return std::move(facts_);
@@ -50,6 +51,8 @@ class RecipeReader {
   void add_requirements(PipInstall& install, const std::string& file, std::string_view path, bool as_constraints);
   void add_distribution(const PackageRequest& request);
   void gpu_software();
+  void other_targets();
+  std::optional<BaseImage> launcher_image_row() const;
   void worker();
   LazyFact<Distribution> inherited_beam(const Version& version);
 
@@ -361,6 +364,63 @@ void RecipeReader::gpu_software() {
   facts_.libtpu = wheels_.libtpu || distributions_open_.empty()
                       ? fact(wheels_.libtpu)
                       : LazyFact<bool>(Fact<bool>::unknown(distributions_open_));
+}
+
+/// The Flex launcher and Spark's needs: what is rendered brings them where the recipe is for them.
+void RecipeReader::other_targets() {
+  const Runner runner = recipe().target.runner;
+  const bool launches = runner == Runner::dataflow_flex || recipe().target.role != Role::worker;
+  if (launches) {
+    FlexLauncher launcher;
+    launcher.path = "/opt/google/dataflow/python_template_launcher";
+    launcher.evidence = {at("target")};
+    if (const std::optional<BaseImage> row = launcher_image_row()) launcher.python = row->python;
+    facts_.flex_launcher = fact(launcher, launcher.evidence);
+  } else if (plan_.base && plan_.base->kind == "launcher") {
+    FlexLauncher launcher;
+    launcher.path = "/opt/google/dataflow/python_template_launcher";
+    launcher.python = plan_.base->python;
+    launcher.evidence = {at("base.image")};
+    facts_.flex_launcher = fact(launcher, launcher.evidence);
+  } else if (plan_.base) {
+    facts_.flex_launcher = LazyFact<FlexLauncher>(Fact<FlexLauncher>::absent());
+  } else {
+    facts_.flex_launcher = LazyFact<FlexLauncher>(Fact<FlexLauncher>::unknown(facts_.env_open));
+  }
+
+  SparkNeeds needs;
+  std::vector<Evidence> spark;
+  for (const Distribution& distribution : distributions_) {
+    if (distribution.name == "pyspark") spark.push_back(distribution.evidence);
+  }
+  std::vector<Evidence> java;
+  for (std::size_t i = 0; i < recipe().packages.apt.size(); ++i) {
+    const std::string& package = recipe().packages.apt[i];
+    if (package.starts_with("openjdk-") || package.starts_with("default-jre") || package.starts_with("default-jdk"))
+      java.push_back(at(fmt::format("packages.apt[{}]", i)));
+  }
+  needs.spark = !spark.empty()                ? Fact<bool>::known(true, std::move(spark))
+                : distributions_open_.empty() ? Fact<bool>::known(false)
+                                              : Fact<bool>::unknown(distributions_open_);
+  needs.java = Fact<bool>::known(!java.empty(), std::move(java));
+  if (runner == Runner::spark_serverless) {
+    needs.procps = Fact<bool>::known(true);
+    needs.tini = Fact<bool>::known(true);
+    User user;
+    user.written = "spark";
+    user.uid = user.gid = 1099;
+    user.home = "/home/spark";
+    needs.user_spark = Fact<User>::known(user);
+  }
+  facts_.spark = fact(std::move(needs));
+}
+
+/// What is known of flex.launcher_image.
+std::optional<BaseImage> RecipeReader::launcher_image_row() const {
+  const std::optional<Reference>& image = written_.flex.launcher_image;
+  if (!image) return std::nullopt;
+  return knowledge_.base_image(image->host() + "/" + image->repository(),
+                               image->tag().empty() ? "latest" : image->tag());
 }
 
 void RecipeReader::worker() {
