@@ -23,9 +23,9 @@ std::string shown_line(const Diagnostic& diagnostic) {
   const std::string_view shown = line.substr(start, longest);
   const std::string prefix = start != 0 ? "..." : "";
   const std::string suffix = start + shown.size() < line.size() ? "..." : "";
-  std::string text = "  " + prefix + escape_for_display(shown) + suffix + "\n";
+  std::string text = "  " + prefix + display_safe(shown) + suffix + "\n";
   if (diagnostic.place.column != 0 && column >= start && column - start <= shown.size()) {
-    const std::string before = escape_for_display(shown.substr(0, column - start));
+    const std::string before = display_safe(shown.substr(0, column - start));
     // A column of a character is as wide as its bytes that start one.
     const auto width = std::count_if(before.begin(), before.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; });
     text += "  " + std::string(prefix.size() + static_cast<std::size_t>(width), ' ') + "^\n";

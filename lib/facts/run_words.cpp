@@ -175,7 +175,21 @@ class Expander {
     if (piece.kind == Piece::Kind::parameter) return parameter(piece.text);
     if (piece.text.starts_with("${") && piece.text.ends_with("}"))
       return braces(std::string_view(piece.text).substr(2, piece.text.size() - 3), depth + 1);
+    if (makes_temporary(piece.text)) return {true, true, "/tmp/tmp." + std::to_string(piece.offset)};
     return {false, true, {}};
+  }
+
+  /// $(mktemp), $(mktemp -d): the name differs with every run, and no step can mean it: any fresh one stands for it.
+  static bool makes_temporary(std::string_view text) {
+    if (text.starts_with("`") && text.ends_with("`") && text.size() > 1) {
+      text = text.substr(1, text.size() - 2);
+    } else if (text.starts_with("$(") && text.ends_with(")")) {
+      text = text.substr(2, text.size() - 3);
+    } else {
+      return false;
+    }
+    text = trim(text);
+    return text == "mktemp" || text == "mktemp -d" || text == "mktemp -q" || text == "mktemp --directory" || text == "mktemp -dq";
   }
 
   Value variable(std::string_view name) {
