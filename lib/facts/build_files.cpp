@@ -98,12 +98,8 @@ void BuildFiles::make_folder(const std::string& path, const Evidence& evidence) 
   made.file->kind = BuildFile::Kind::folder;
   made.file->evidence = evidence;
   made.removed_by = {};
-  if (found.seen == Seen::no) {
-    made.mark = Mark::closed;
-  } else if (made.mark == Mark::none) {
-    made.mark = Mark::open;
-    made.reason = found.reason;
-  }
+  // One that may have been there is as little known as the folder that it is in.
+  if (found.seen == Seen::no) made.mark = Mark::closed;
 }
 
 void BuildFiles::remove(const std::string& path, const Evidence& evidence) {

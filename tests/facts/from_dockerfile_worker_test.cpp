@@ -53,6 +53,11 @@ TEST_CASE("what a worker's Dockerfile comes to") {
       {python + pip + copy, "boot, 2.66.0, other, python /usr/local/bin/python3.11, 2.66.0"},
       {python + pip + copy + start + "RUN rm -rf /opt/apache/beam\n",
        "absent, absent, boot, python /usr/local/bin/python3.11, 2.66.0"},
+      // CUDA's folder is on PATH before Python's; what is not listed of it is no Python.
+      {"FROM nvidia/cuda:12.2.2-cudnn8-runtime-ubuntu22.04\nRUN apt-get update && apt-get install -y python3 "
+       "python3-pip\n" +
+           pip + copy + start,
+       "boot, 2.66.0, boot, python3 /usr/bin/python3.10, 2.66.0"},
       {python + "RUN pip install apache-beam\n" + copy + start,
        "boot, 2.66.0, boot, python /usr/local/bin/python3.11, any"},
       {python + pip + copy + start + "ENTRYPOINT [\"python\", \"main.py\"]\n",
