@@ -11,6 +11,7 @@ find_package(CLI11 2.1 REQUIRED)
 find_package(Threads REQUIRED)
 pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
 pkg_check_modules(RE2 REQUIRED IMPORTED_TARGET re2)
+find_path(TOML11_INCLUDE_DIR toml.hpp REQUIRED)
 find_path(MUSTACHE_INCLUDE_DIR kainjow/mustache.hpp mustache.hpp PATH_SUFFIXES kainjow REQUIRED)
 
 if(IMGFORGE_WITH_ISAL)
