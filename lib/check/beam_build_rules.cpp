@@ -75,6 +75,11 @@ Answer version_unpinned(const Case& subject) {
       if (request.name != "apache-beam" || !request.requirement) continue;
       asked = true;
       if (pins_beam(install.requests) || pins_beam(install.constraints)) continue;
+      // What no such release can fit: beam/sdk-version-mismatch.
+      if (const auto sdk_release = Version::parse(release);
+          sdk_release && !request.requirement->specifiers().contains(sdk_release->base()) && subject.facts.beam().is_known() &&
+          subject.facts.boot_version().is_known())
+        continue;
       if (!install.not_known.empty()) {
         open = fmt::format("the version of apache-beam: {}", escape_for_display(install.not_known));
         continue;

@@ -49,8 +49,18 @@ Answer sdk_version_mismatch(const Case& subject) {
   const Fact<Distribution>& beam = subject.facts.beam();
   if (beam.is_absent()) return Answer::not_applicable();  // beam/not-installed names it
   if (!beam.is_known()) return undecided_for("the installed apache-beam", beam);
-  if (!beam->version) return Answer::undecided(version_open(beam.value()));
   const Fact<Version>& boot = subject.facts.boot_version();
+  if (!beam->version) {
+    // apache-beam<2.60 beside an SDK image of 2.61: whatever pip takes, it is another release.
+    const auto asked = SpecifierSet::parse(beam->version_text);
+    if (asked && boot.is_known() && !asked->contains(boot.value()) && !asked->contains(boot->base())) {
+      return Answer::finding(
+          fmt::format("apache-beam{} is asked for, but boot comes from the SDK image of {}: they have to be the same release (pipelines stall or lose their options)",
+                      escape_for_display(beam->version_text), boot->to_string()),
+          pip_line(boot->base()), join_evidence({beam.evidence(), boot.evidence()}));
+    }
+    return Answer::undecided(version_open(beam.value()));
+  }
   if (!boot.is_known()) return undecided_for("the SDK that boot came from (/opt/apache/beam/tars/apache-beam.tar.gz)", boot);
   if (same_release(*beam->version, boot.value())) return Answer::pass();
   const Interpreter* interpreter = subject.facts.worker_interpreter();

@@ -27,6 +27,13 @@ bool python_is_used(const Case& subject) {
   const Build* build = build_of(subject);
   if (build == nullptr) return false;
   if (std::any_of(build->pip.begin(), build->pip.end(), [](const PipInstall& install) { return install.at.in_image; })) return true;
+  // apt-get install python3.9: somebody wants that one.
+  for (const AptInstall& install : build->apt) {
+    if (install.at.in_image && std::any_of(install.packages.begin(), install.packages.end(), [](const PackageRequest& one) {
+          return one.name.starts_with("python3.") && PythonMinor::parse(std::string_view(one.name).substr(6)).has_value();
+        }))
+      return true;
+  }
   return std::any_of(build->programs.begin(), build->programs.end(),
                      [](const ProgramUse& use) { return use.at.in_image && base_name(use.name).starts_with("python"); });
 }
@@ -104,6 +111,7 @@ std::vector<Answer::Found> missing_in_steps(const Case& subject) {
     if (!python && !(name.starts_with("pip") && interpreters.is_known() && interpreters->empty())) return;
     // apt was asked for it in vain: python/not-in-distro says so.
     const bool asked = std::any_of(build->apt.begin(), build->apt.end(), [&](const AptInstall& install) {
+      if (install.at.place.file == step.place.file && install.at.place.line > step.place.line) return false;
       return std::any_of(install.packages.begin(), install.packages.end(), [&](const PackageRequest& package) { return package.name == name; });
     });
     if (asked || !named.insert(name).second) return;

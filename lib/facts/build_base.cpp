@@ -119,7 +119,10 @@ void apply_content(BuildState& state, const BaseContent& content, std::set<std::
 
 /// "3.11.9" of the tag "3.11.9-slim"; nothing where it names the minor alone.
 std::optional<Version> exact_python(std::string_view tag) {
-  const auto version = Version::parse(tag.substr(0, tag.find('-')));
+  const std::string_view number = tag.substr(0, tag.find('-'));
+  // 3.15-rc-slim: the newest candidate, whichever that is.
+  if (tag.substr(number.size()).starts_with("-rc")) return Version::parse(std::string(number) + "rc0");
+  const auto version = Version::parse(number);
   return version && version->release().size() >= 3 ? version : std::nullopt;
 }
 
@@ -309,8 +312,18 @@ BuildState base_state(const std::string& written, const std::string& expanded, c
           state.files.put(path, file);
         }
       }
-      state.files.mark(std::string(beam_folder), BuildFiles::Mark::base, "which files the SDK image holds there",
-                       evidence);
+      // Every file of that folder is known by name, of Python's images and of the others'.
+      const std::string folder(beam_folder);
+      state.files.mark(folder, BuildFiles::Mark::closed, "", evidence);
+      for (const char* name : {"LICENSE", "LICENSE.python", "NOTICE"}) {
+        BuildFile file;
+        file.executable = false;
+        file.evidence = evidence;
+        state.files.put(folder + "/" + name, std::move(file));
+      }
+      for (const char* name : {"third_party_licenses", "tars", "jars", "options"}) {
+        state.files.mark(folder + "/" + name, BuildFiles::Mark::base, "which files the SDK image holds there", evidence);
+      }
     }
   } else {
     state.pythons_open = fmt::format("which Python {} has", escape_for_display(state.base));

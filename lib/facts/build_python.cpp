@@ -408,6 +408,32 @@ void BuildReader::install(BuildState& state, std::size_t index, const Wanted& wa
   }
 }
 
+bool BuildReader::still_managed(const BuildState& state, const Running& running, std::size_t python) const {
+  const Interpreter& interpreter = state.pythons[python].interpreter;
+  if (!interpreter.externally_managed) return false;
+  // An EXTERNALLY-MANAGED file that a step took away.
+  const std::string marker = interpreter.prefix + "/lib/python" + interpreter.minor.to_string() + "/EXTERNALLY-MANAGED";
+  if (state.files.proven_absent(marker)) return false;
+  if (const auto file = running.command->variable("PIP_CONFIG_FILE"); file && !file->empty()) return false;
+  for (const char* file : {"/etc/pip.conf", "/root/.config/pip/pip.conf", "/root/.pip/pip.conf"}) {
+    if (state.files.there(file)) return false;
+  }
+  return true;
+}
+
+void BuildReader::note_get_pip(const BuildState& state, const Running& running, const PythonCommand& python,
+                               const FoundPython& found) {
+  // It installs pip with pip: a Python that is externally managed refuses that, too.
+  if (!found.index || python.break_system_packages || !still_managed(state, running, *found.index) ||
+      build_->pip.size() >= max_uses)
+    return;
+  PipInstall record;
+  record.at = running.at;
+  record.interpreter = found.interpreter;
+  record.interpreter.program = "get-pip.py";
+  build_->pip.push_back(std::move(record));
+}
+
 void BuildReader::pip_command(Step& step, const Running& running, const PipCommand& pip) {
   BuildState& state = *step.state;
   const RunCommand& command = *running.command;
@@ -464,8 +490,27 @@ void BuildReader::pip_command(Step& step, const Running& running, const PipComma
       const std::string name = normalise_name(one.text);
       std::erase_if(state.pythons[*python.index].distributions,
                     [&](const BuildDistribution& old) { return old.distribution.name == name; });
+      if (name == "pip") {
+        // It takes its programs along.
+        Interpreter& interpreter = state.pythons[*python.index].interpreter;
+        interpreter.has_pip = false;
+        for (const std::string& folder : {interpreter.prefix + "/bin", std::string("/usr/local/bin")}) {
+          for (const std::string& program : {std::string("pip"), std::string("pip3"), "pip" + interpreter.minor.to_string()}) {
+            const BuildFiles::Look look = state.files.look(folder + "/" + program);
+            if (look.seen == BuildFiles::Seen::yes && look.file->runs_python == interpreter.path)
+              state.files.remove(folder + "/" + program, running.evidence);
+          }
+        }
+      }
     }
     return;
+  }
+  // pip config set global.break-system-packages true: as good as the file that it writes.
+  if (pip.subcommand == "config" && pip.packages.size() > 1 && pip.packages[0].text == "set" &&
+      pip.packages[1].text.ends_with(".break-system-packages")) {
+    BuildFile file;
+    file.evidence = running.evidence;
+    state.files.put("/root/.config/pip/pip.conf", std::move(file));
   }
   if (pip.action == PipCommand::Action::other) return;
 
@@ -509,18 +554,7 @@ void BuildReader::pip_command(Step& step, const Running& running, const PipComma
   record.break_system_packages =
       pip.break_system_packages ||
       is_true(command.variable(pip.uses_uv ? "UV_BREAK_SYSTEM_PACKAGES" : "PIP_BREAK_SYSTEM_PACKAGES").value_or(""));
-  // An EXTERNALLY-MANAGED file that a step took away.
-  if (python.index && record.interpreter.externally_managed) {
-    const Interpreter& interpreter = state.pythons[*python.index].interpreter;
-    const std::string marker =
-        interpreter.prefix + "/lib/python" + interpreter.minor.to_string() + "/EXTERNALLY-MANAGED";
-    if (state.files.look(marker).seen == BuildFiles::Seen::no) record.interpreter.externally_managed = false;
-    if (command.variable("PIP_CONFIG_FILE") && !command.variable("PIP_CONFIG_FILE")->empty())
-      record.interpreter.externally_managed = false;
-    for (const char* file : {"/etc/pip.conf", "/root/.config/pip/pip.conf", "/root/.pip/pip.conf"}) {
-      if (state.files.look(file).seen == BuildFiles::Seen::yes) record.interpreter.externally_managed = false;
-    }
-  }
+  if (python.index) record.interpreter.externally_managed = still_managed(state, running, *python.index);
   record.no_deps = pip.no_deps;
   record.elsewhere = pip.elsewhere();
   record.empty = pip.action == PipCommand::Action::install && pip.empty();
@@ -649,6 +683,7 @@ void BuildReader::python_command(Step& step, const Running& running, const Pytho
     }
     case Action::get_pip: {
       const FoundPython found = find_python(state, running, word, python.program);
+      note_get_pip(state, running, python, found);
       // The script that was fetched last under that name.
       const std::string path = command.folder || python.what.text.starts_with('/')
                                    ? absolute_path(python.what.text, command.folder.value_or("/"))
@@ -674,6 +709,7 @@ void BuildReader::python_command(Step& step, const Running& running, const Pytho
         if (!fetched || fetched->items.empty() ||
             fetched->items.front().url.text.find("get-pip") == std::string::npos || !found.index)
           continue;
+        note_get_pip(state, running, python, found);
         const Interpreter& interpreter = state.pythons[*found.index].interpreter;
         add_pip(state, *found.index, interpreter.prefix == "/usr" ? "/usr/local/bin" : interpreter.prefix + "/bin",
                 true, running.evidence);

@@ -127,6 +127,10 @@ class BuildReader {
   FoundPython describe(const BuildState& state, std::size_t index, const std::string& program) const;
   std::string conda_prefix(const BuildState& state, const Running& running) const;
   void pip_command(Step& step, const Running& running, const PipCommand& pip);
+  /// Whether pip refuses to install into that Python of state.pythons (PEP 668).
+  bool still_managed(const BuildState& state, const Running& running, std::size_t python) const;
+  void note_get_pip(const BuildState& state, const Running& running, const PythonCommand& python,
+                    const FoundPython& found);
   void python_command(Step& step, const Running& running, const PythonCommand& python);
   void project_install(Step& step, const Running& running, const ProjectInstall& project);
   void add_requirements_file(const BuildState& state, const Running& running, const std::string& path, bool constraints,

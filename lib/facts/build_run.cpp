@@ -618,6 +618,14 @@ void BuildReader::file_command(Step& step, const Running& running, const FileCom
         if (has_glob(path)) {
           const std::string folder = path.substr(0, path.rfind('/'));
           const std::string pattern = base_of(path);
+          // rm /usr/lib/python3*/EXTERNALLY-MANAGED
+          if (pattern == "EXTERNALLY-MANAGED") {
+            for (const BuildPython& python : state.pythons) {
+              const Interpreter& interpreter = python.interpreter;
+              const std::string library = interpreter.prefix + "/lib/python" + interpreter.minor.to_string();
+              if (glob_match(folder, library)) state.files.remove(library + "/" + pattern, running.evidence);
+            }
+          }
           if (has_glob(folder)) continue;
           const std::string parent = folder.empty() ? "/" : folder;
           for (const std::string& listed :

@@ -313,7 +313,7 @@ std::optional<PipCommand> read_pip(const RunCommand& command) {
   if (given.operands.empty()) return pip;
   pip.subcommand = given.operands.front().text;
   pip.action = action_of(pip.subcommand, pip.uses_uv);
-  if (pip.action == PipCommand::Action::other) return pip;
+  if (pip.action == PipCommand::Action::other && pip.subcommand != "config") return pip;
   const std::vector<Argument> rest(given.operands.begin() + 1, given.operands.end());
   (pip.action == PipCommand::Action::sync ? pip.requirements_files : pip.packages) = rest;
   return pip;

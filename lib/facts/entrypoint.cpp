@@ -111,6 +111,11 @@ class Follower {
       // Where a shell or a wrapper lies does not matter for what it runs.
       const std::string program(base_name(name));
       if (!command && !not_told.empty() && at != boot_path && !is_launcher(at)) {
+        // Where they are, they are not boot, and run none.
+        static constexpr std::string_view tools[] = {"pytest", "tox", "jupyter", "jupyter-lab", "gunicorn", "uvicorn",
+                                                     "flask", "celery", "java", "spark-submit", "poetry", "sleep"};
+        if (name == program && std::find(std::begin(tools), std::end(tools), program) != std::end(tools) && !names_boot(line))
+          return with_chain(Trail::at(Program::other, name));
         if (!is_wrapper(program) && !is_shell(program)) return with_chain(Trail::lost(not_told));
         command = Command{at.empty() ? name : at, at.empty() ? name : at, false, true};
       }
