@@ -708,6 +708,30 @@ void BuildReader::copy_image(const std::string& written, const BuildState& other
       if (holds_programs(source) && state.pythons_open.empty()) state.pythons_open = other.pythons_open;
     }
   }
+  // cuDNN, by its files or by the folder that holds it.
+  for (const Cudnn& library : other.cudnn) {
+    for (const std::string& source : sources) {
+      const std::string origin = absolute_path(source, "/");
+      const bool by_name = last_part(source).find("cudnn") != std::string::npos;
+      const bool within =
+          !library.folder.empty() && (library.folder + "/").starts_with(origin == "/" ? "/" : origin + "/");
+      if (!by_name && !within) continue;
+      Cudnn copied = library;
+      copied.from = CudaToolkit::From::files;
+      copied.folder = absolute_path(destination, state.folder());
+      copied.evidence = {evidence};
+      state.cudnn.push_back(std::move(copied));
+      break;
+    }
+  }
+  // What was unpacked there and not looked into may be CUDA's or cuDNN's.
+  if (!other.cuda_open.empty() && state.cuda_open.empty()) {
+    const bool known = std::all_of(sources.begin(), sources.end(), [](const std::string& source) {
+      const std::string origin = absolute_path(source, "/") + "/";
+      return origin.starts_with("/opt/apache/beam/") || origin.starts_with("/opt/google/dataflow/");
+    });
+    if (!known) state.cuda_open = other.cuda_open;
+  }
   // A CUDA toolkit.
   for (const CudaToolkit& toolkit : other.cuda) {
     for (const std::string& source : sources) {
