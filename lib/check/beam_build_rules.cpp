@@ -75,9 +75,15 @@ Answer version_unpinned(const Case& subject) {
       if (request.name != "apache-beam" || !request.requirement) continue;
       asked = true;
       if (pins_beam(install.requests) || pins_beam(install.constraints)) continue;
+      const auto sdk_release = Version::parse(release);
+      // ~=2.66.0 and ==2.66.* stay with the SDK image when the next minor release comes.
+      if (sdk_release && sdk_release->release().size() >= 2 && request.requirement->specifiers().contains(*sdk_release)) {
+        const auto next = Version::parse(
+            fmt::format("{}.{}.0", sdk_release->release()[0], sdk_release->release()[1] + 1));
+        if (next && !request.requirement->specifiers().contains(*next)) continue;
+      }
       // What no such release can fit: beam/sdk-version-mismatch.
-      if (const auto sdk_release = Version::parse(release);
-          sdk_release && !request.requirement->specifiers().contains(sdk_release->base()) && subject.facts.beam().is_known() &&
+      if (sdk_release && !request.requirement->specifiers().contains(sdk_release->base()) && subject.facts.beam().is_known() &&
           subject.facts.boot_version().is_known())
         continue;
       if (!install.not_known.empty()) {
@@ -331,6 +337,11 @@ std::optional<Answer::Found> not_published(const Case& subject, const ImageUse& 
   if (!variant.empty() && !subject.knowledge.base_image(repository_of(use), tag)) {
     return finding(fmt::format("Beam {} has no {} image", row->version.to_string(), variant.substr(1)),
                    with_name("beam_python" + digits + "_sdk"));
+  }
+  if (!variant.empty()) {
+    const Publication known = subject.knowledge.beam_publication(repository_of(use), tag);
+    if (known.answer == Publication::Answer::no)
+      return finding(known.why, with_name("beam_python" + digits + "_sdk"), known.unverified);
   }
   return std::nullopt;
 }

@@ -282,7 +282,13 @@ void BuildReader::note_secret(const std::string& name, const std::string& value,
   const bool by_value = looks_secret("", value);
   if (!by_value) {
     if (!by_name) return;
-    if (value.find_first_of("/ $<>{}") != std::string::npos || lower(name).find("public") != std::string::npos) return;
+    // Keys of AWS are base64: a slash inside one makes no path of it.
+    const auto has = [&](char low, char high) {
+      return std::any_of(value.begin(), value.end(), [&](char c) { return c >= low && c <= high; });
+    };
+    const bool base64 = value.size() >= 32 && value.front() != '/' && value.find("//") == std::string::npos &&
+                        value.find('.') == std::string::npos && has('a', 'z') && has('A', 'Z') && has('0', '9');
+    if (value.find_first_of(base64 ? " $<>{}" : "/ $<>{}") != std::string::npos || lower(name).find("public") != std::string::npos) return;
     static const std::set<std::string, std::less<>> harmless = {"changeme", "default",  "disabled",
                                                                 "enabled",  "required", "optional"};
     if (harmless.contains(lower(value)) || value.find_first_not_of("0123456789.") == std::string::npos) return;
@@ -557,7 +563,8 @@ std::string last_part(std::string_view path) {
 bool has_glob(std::string_view path) { return path.find_first_of("*?[") != std::string_view::npos; }
 
 bool holds_programs(std::string_view path) {
-  for (const char* part : {"/bin", "/sbin", "/lib", ".so", "venv", "site-packages", "dist-packages"}) {
+  for (const char* part : {"/bin", "/sbin", "/lib", ".so", "venv", "site-packages", "dist-packages", "conda", "mamba",
+                           "pyenv", "/.local", "/opt/python"}) {
     if (path.find(part) != std::string_view::npos) return true;
   }
   return path == "/" || path == "/usr" || path == "/usr/local" || path == "/usr/local/";
@@ -719,6 +726,8 @@ void BuildReader::copy_image(const std::string& written, const BuildState& other
       Cudnn copied = library;
       copied.from = CudaToolkit::From::files;
       copied.folder = absolute_path(destination, state.folder());
+      // A file's new name is no folder.
+      if (last_part(copied.folder).find(".so") != std::string::npos) copied.folder.resize(copied.folder.rfind('/'));
       copied.evidence = {evidence};
       state.cudnn.push_back(std::move(copied));
       break;

@@ -356,7 +356,8 @@ void BuildReader::note_program(Step& step, const Running& running) {
   ProgramUse use;
   use.at = running.at;
   use.name = program;
-  use.guarded = command.failure_ignored || !command.certain;
+  // "curl URL | bash" goes on without curl, and nothing is done: no guard.
+  use.guarded = (command.failure_ignored && !command.piped_into) || !command.certain;
   if (program.find('/') != std::string::npos) {
     use.there = program.starts_with('/') || command.folder
                     ? program_there(*step.state, absolute_path(program, command.folder.value_or("/")))
@@ -536,6 +537,25 @@ bool BuildReader::run_script(Step& step, const Running& running, int depth) {
   return true;
 }
 
+namespace {
+
+/// "python3" of "$(which python3)", "`command -v python3`"; empty of anything else.
+std::string asked_program(std::string_view text) {
+  for (const std::string_view start : {"$(which ", "$(command -v ", "`which ", "`command -v ", "$(type -p "}) {
+    if (!text.starts_with(start)) continue;
+    text.remove_prefix(start.size());
+    if (text.empty()) return {};
+    text.remove_suffix(1);
+    return text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-") ==
+                   std::string_view::npos
+               ? std::string(text)
+               : std::string();
+  }
+  return {};
+}
+
+}  // namespace
+
 void BuildReader::file_command(Step& step, const Running& running, const FileCommand& files) {
   BuildState& state = *step.state;
   const RunCommand& command = *running.command;
@@ -562,6 +582,19 @@ void BuildReader::file_command(Step& step, const Running& running, const FileCom
   const auto clean = [](const std::string& path) { return absolute_path(path, "/"); };
   switch (files.action) {
     case Action::link: {
+      // ln -s $(which python3) /usr/local/bin/python
+      const CommandLine& words = command.words;
+      if (words.size() > 2 && words.back().kind == CommandWord::Kind::text && words.back().text.starts_with('/') &&
+          words[words.size() - 2].kind == CommandWord::Kind::unknown) {
+        const std::string asked = asked_program(words[words.size() - 2].text);
+        const FoundProgram found = asked.empty() ? FoundProgram{} : find_program(state, asked, running.path);
+        BuildFile link;
+        link.kind = found.seen == BuildFiles::Seen::yes ? BuildFile::Kind::link : BuildFile::Kind::any;
+        link.link = found.found_at;
+        link.evidence = running.evidence;
+        state.files.put(clean(words.back().text), std::move(link));
+        return;
+      }
       if (!files.destination || !usable(*files.destination) || files.sources.empty()) return;
       const bool inside = into(*files.destination, files.sources.size());
       for (const Argument& source : files.sources) {
@@ -615,17 +648,18 @@ void BuildReader::file_command(Step& step, const Running& running, const FileCom
       for (const Argument& one : files.paths) {
         if (!usable(one)) continue;
         const std::string path = clean(one.text);
+        // rm /usr/lib/python3*/EXTERNALLY-MANAGED: the folder came with a package, whose files are not held one by one.
+        if (base_of(path) == "EXTERNALLY-MANAGED") {
+          const std::string library_pattern = path.substr(0, path.rfind('/'));
+          for (BuildPython& python : state.pythons) {
+            Interpreter& interpreter = python.interpreter;
+            const std::string library = interpreter.prefix + "/lib/python" + interpreter.minor.to_string();
+            if (glob_match(library_pattern, library)) interpreter.externally_managed = false;
+          }
+        }
         if (has_glob(path)) {
           const std::string folder = path.substr(0, path.rfind('/'));
           const std::string pattern = base_of(path);
-          // rm /usr/lib/python3*/EXTERNALLY-MANAGED
-          if (pattern == "EXTERNALLY-MANAGED") {
-            for (const BuildPython& python : state.pythons) {
-              const Interpreter& interpreter = python.interpreter;
-              const std::string library = interpreter.prefix + "/lib/python" + interpreter.minor.to_string();
-              if (glob_match(folder, library)) state.files.remove(library + "/" + pattern, running.evidence);
-            }
-          }
           if (has_glob(folder)) continue;
           const std::string parent = folder.empty() ? "/" : folder;
           for (const std::string& listed :

@@ -85,8 +85,8 @@ ProgramUse::There program_there(const BuildState& state, std::string_view name,
   if (name.find('/') != std::string_view::npos) return found.seen == BuildFiles::Seen::no ? There::no : There::unknown;
   if (const auto known = state.programs.find(name); known != state.programs.end()) {
     if (known->second == There::no && !state.programs_open.empty()) return There::unknown;
-    if (known->second == There::no && found.seen == BuildFiles::Seen::unknown && !state.search_path())
-      return There::unknown;
+    // What the base lacks is certain in the base's own folders; here a later step opened a folder of the PATH.
+    if (known->second == There::no && found.seen == BuildFiles::Seen::unknown) return There::unknown;
     return known->second;
   }
   return found.seen == BuildFiles::Seen::no && state.programs_open.empty() ? There::no : There::unknown;
@@ -166,6 +166,10 @@ ShellContext shell_context(const BuildState& state) {
   // What an unknown base sets is not unset.
   if (!state.env_open.empty()) {
     if (!context.variables.contains("PATH")) context.variables["PATH"] = std::nullopt;
+  }
+  if (!context.variables.contains("HOME") && state.env_open.empty() && state.user &&
+      (state.user->empty() || *state.user == "root" || *state.user == "0")) {
+    context.variables["HOME"] = CommandLine{CommandWord::of("/root")};
   }
   context.folder = state.workdir;
   return context;
