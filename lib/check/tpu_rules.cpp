@@ -312,6 +312,13 @@ Answer libtpu_path(const Case& subject) {
       if (*value == site + "/libtpu/libtpu.so" && installed) return Answer::pass();
     }
   }
+  const Fact<bool>& there = subject.facts.tpu_library();
+  if (there.is_known() && there.value()) return Answer::pass();
+  if (there.is_known()) {
+    return Answer::finding(
+        fmt::format("TPU_LIBRARY_PATH is {}, and there is no such file", escape_for_display(*value)),
+        "take the variable out: libtpu of pip is found without it", {subject.facts.variable_evidence(name)});
+  }
   const auto minor = minor_in(*value);
   const bool other_python = minor && interpreters.is_known() && interpreter != nullptr &&
                             std::none_of(interpreters->begin(), interpreters->end(),

@@ -393,6 +393,15 @@ class FactsOfState {
     return Fact<std::vector<std::string>>::known(std::move(missing), {variable->evidence});
   }
 
+  Fact<bool> tpu_library() const {
+    const BuildVariable* variable = state_.variable("TPU_LIBRARY_PATH");
+    if (variable == nullptr || !variable->value || !variable->value->starts_with('/'))
+      return Fact<bool>::unknown("TPU_LIBRARY_PATH");
+    const BuildFiles::Look look = state_.files.look(absolute_path(*variable->value, "/"));
+    if (look.seen == Seen::unknown) return Fact<bool>::unknown(look.reason);
+    return Fact<bool>::known(look.seen == Seen::yes, {variable->evidence});
+  }
+
   const Fact<Version>& boot_version() const { return boot_version_; }
 
  private:
@@ -658,6 +667,7 @@ Facts facts_of_build(const std::shared_ptr<BuildReader>& reader, const BuildOpti
   facts.spark = now(of.spark());
   facts.missing_library_folders = now(of.missing_library_folders());
   facts.libtpu = now(of.libtpu());
+  facts.tpu_library = now(of.tpu_library());
 
   build.user_place = state.user_place;
   std::erase_if(build.compiles, [](const StepPlace& step) { return !step.in_image; });

@@ -136,7 +136,8 @@ std::optional<Version> upstream_version(std::string_view text) {
 
 bool is_driver(std::string_view name) {
   if (name == "cuda" || name.starts_with("cuda-drivers") || name.starts_with("nvidia-driver-") ||
-      name.starts_with("nvidia-headless-"))
+      name.starts_with("nvidia-headless-") || name.starts_with("libnvidia-compute") || name == "libcuda1" ||
+      name == "nvidia-driver" || name == "nvidia-driver-libs")
     return true;
   // cuda-12-2 and cuda-runtime-12-2 depend on cuda-drivers; cuda-toolkit-12-2 does not.
   return version_behind(name, "cuda-").has_value() || version_behind(name, "cuda-runtime-").has_value();

@@ -228,6 +228,7 @@ struct Facts {
   LazyFact<FlexLauncher> flex_launcher;
   LazyFact<SparkNeeds> spark;
   LazyFact<std::vector<std::string>> missing_library_folders;  // of LD_LIBRARY_PATH: proven not to be there
+  LazyFact<bool> tpu_library;                     // the file that TPU_LIBRARY_PATH names is there
   LazyFact<bool> libtpu;                          // something installs an XLA stack for the TPU
   std::shared_ptr<const Build> build;             // of a Dockerfile or a recipe; null for an image
   /// Why variables beyond those of `env` may be set: an unknown base. Empty where env is all.

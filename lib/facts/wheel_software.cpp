@@ -48,22 +48,31 @@ void add_cuda(WheelSoftware& software, std::optional<Version> cuda, std::optiona
 }
 
 /// The CUDA of a release that brings its own: the pins of its extra say it exactly, else the build that PyPI has.
-void add_brought_cuda(WheelSoftware& software, const Framework& framework, const Knowledge& knowledge,
-                      const Evidence& evidence) {
+/// `extra` is the one that asks for it: "cuda13" of jax is another build than "cuda12".
+void add_brought_cuda(WheelSoftware& software, const Framework& framework, std::string_view extra,
+                      const Knowledge& knowledge, const Evidence& evidence) {
+  const std::size_t digit = extra.find_first_of("0123456789");
+  const std::optional<Version> asked =
+      digit == std::string_view::npos
+          ? std::nullopt
+          : Version::parse(extra.substr(digit, extra.find_first_not_of("0123456789", digit) - digit));
   const FrameworkBuild* build =
       framework.version ? knowledge.framework_build(framework.name, *framework.version) : nullptr;
   std::optional<Version> cuda = cuda_of_local(framework.local);
   std::optional<Version> cudnn;
   if (build != nullptr) {
     for (const FrameworkBuild::Cuda& one : build->cuda) {
-      const bool meant = framework.local.empty() ? one.on_pypi : one.local == framework.local;
+      const bool meant = asked                     ? one.cuda.major() == asked->major()
+                         : framework.local.empty() ? one.on_pypi
+                                                   : one.local == framework.local;
       if (!meant) continue;
       if (!cuda) cuda = one.cuda;
       cudnn = one.cudnn;
       break;
     }
-    if (!cuda && !build->cuda.empty()) cuda = build->cuda.front().cuda;
+    if (!cuda && !asked && !build->cuda.empty()) cuda = build->cuda.front().cuda;
   }
+  if (!cuda) cuda = asked;
   add_cuda(software, std::move(cuda), std::move(cudnn), evidence);
 }
 
@@ -75,7 +84,7 @@ void add_tensorflow(WheelSoftware& software, Framework framework, const Requirem
   framework.brings_cuda = !cuda_extra(requirement).empty();
   framework.tpu = framework.package == "tensorflow-tpu";
   if (framework.tpu) software.libtpu = true;
-  if (framework.brings_cuda) add_brought_cuda(software, framework, knowledge, evidence);
+  if (framework.brings_cuda) add_brought_cuda(software, framework, {}, knowledge, evidence);
   replace_framework(software, std::move(framework));
 }
 
@@ -91,7 +100,7 @@ void add_torch(WheelSoftware& software, Framework framework, const std::vector<s
   if (!framework.local.empty()) framework.build = Framework::Build::pytorch_index;
   framework.cpu_only = framework.local == "cpu";
   framework.brings_cuda = framework.local.empty() || framework.local.starts_with("cu");
-  if (framework.brings_cuda) add_brought_cuda(software, framework, knowledge, evidence);
+  if (framework.brings_cuda) add_brought_cuda(software, framework, {}, knowledge, evidence);
   replace_framework(software, std::move(framework));
 }
 
@@ -103,7 +112,7 @@ void add_jax(WheelSoftware& software, Framework framework, const Requirement& re
   framework.brings_cuda = !extra.empty() && !extra.ends_with("local");
   framework.cpu_only = !framework.tpu && extra.empty();
   if (framework.tpu) software.libtpu = true;
-  if (framework.brings_cuda) add_brought_cuda(software, framework, knowledge, evidence);
+  if (framework.brings_cuda) add_brought_cuda(software, framework, extra, knowledge, evidence);
   replace_framework(software, std::move(framework));
 }
 

@@ -37,7 +37,7 @@ TEST_CASE("pyproject.toml: what a project asks for") {
   REQUIRE(project);
   CHECK(project->name == "kite");
   CHECK(project->requires_python == ">=3.9");
-  CHECK(shown(project->dependencies) == Texts{"apache-beam[gcp]==2.66.0", "numpy<2 ; python_version < \"3.12\""});
+  CHECK(shown(project->dependencies) == Texts{"apache-beam[gcp]==2.66.0", "numpy<2; python_version < \"3.12\""});
   CHECK(project->dependencies[0].place.line == 7);
   CHECK(shown(project->extras.at("gpu")) == Texts{"torch==2.4.1"});
   CHECK(shown(project->groups.at("dev")) == Texts{"pytest"});

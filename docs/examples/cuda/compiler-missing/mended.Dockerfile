@@ -1,7 +1,7 @@
-# imgforge check --accelerator nvidia-l4
-FROM python:3.11-slim-bookworm
-ENV LD_LIBRARY_PATH=/usr/local/nvidia/lib64
-RUN apt-get update && apt-get install -y --no-install-recommends gcc libc6-dev && rm -rf /var/lib/apt/lists/*
-RUN pip install --no-cache-dir 'apache-beam[gcp]==2.66.0' vllm==0.8.5
-COPY --from=apache/beam_python3.11_sdk:2.66.0 /opt/apache/beam /opt/apache/beam
+FROM nvidia/cuda:12.2.2-cudnn8-runtime-ubuntu22.04
+RUN apt-get update \
+ && apt-get install -y --no-install-recommends cuda-nvcc-12-2 python3 python3-pip python3-venv python-is-python3 \
+ && rm -rf /var/lib/apt/lists/*
+RUN pip3 install --no-cache-dir 'apache-beam[gcp]==2.63.0' 'tensorflow==2.15.0'
+COPY --from=apache/beam_python3.10_sdk:2.63.0 /opt/apache/beam /opt/apache/beam
 ENTRYPOINT ["/opt/apache/beam/boot"]

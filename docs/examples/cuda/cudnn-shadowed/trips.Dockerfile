@@ -3,7 +3,7 @@ RUN apt-get update \
  && apt-get install -y --no-install-recommends python3 python3-pip python3-venv python-is-python3 \
  && rm -rf /var/lib/apt/lists/*
 RUN pip3 install --no-cache-dir 'apache-beam[gcp]==2.63.0' 'tensorflow==2.15.0'
-COPY --from=nvidia/cuda:12.4.1-cudnn-runtime-ubuntu22.04 /usr/lib/x86_64-linux-gnu/libcudnn.so.8 /opt/cudnn/libcudnn.so.8
+COPY --from=nvidia/cuda:11.2.2-cudnn8-runtime-ubuntu20.04 /usr/lib/x86_64-linux-gnu/libcudnn.so.8 /opt/cudnn/libcudnn.so.8
 ENV LD_LIBRARY_PATH=/opt/cudnn:$LD_LIBRARY_PATH
 COPY --from=apache/beam_python3.10_sdk:2.63.0 /opt/apache/beam /opt/apache/beam
 ENTRYPOINT ["/opt/apache/beam/boot"]

@@ -1,4 +1,4 @@
-FROM nvidia/cuda:11.2.2-cudnn8-runtime-ubuntu20.04
+FROM nvidia/cuda:11.6.0-cudnn8-runtime-ubuntu20.04
 RUN apt-get update \
  && apt-get install -y --no-install-recommends python3 python3-pip python3-venv python-is-python3 \
  && rm -rf /var/lib/apt/lists/*

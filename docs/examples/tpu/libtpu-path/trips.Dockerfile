@@ -6,6 +6,7 @@ ENV TPU_SKIP_MDS_QUERY=1 \
     TPU_WORKER_ID=0 \
     TPU_ACCELERATOR_TYPE=v5litepod-4 \
     TPU_CHIPS_PER_HOST_BOUNDS=2,2,1
+RUN rm -rf /opt/libtpu.so
 ENV TPU_LIBRARY_PATH=/opt/libtpu.so
 COPY --from=apache/beam_python3.12_sdk:2.70.0 /opt/apache/beam /opt/apache/beam
 ENTRYPOINT ["/opt/apache/beam/boot"]
