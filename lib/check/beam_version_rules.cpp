@@ -206,7 +206,21 @@ Answer python_pins_conflict(const Case& subject) {
       for (const auto& [name, pinned] : pins->packages) {
         if (name != "numpy" && name != "protobuf" && name != "dill") continue;
         const Distribution* other = find(installed, name);
-        if (other == nullptr || !other->version) continue;
+        if (other == nullptr) continue;
+        if (!other->version) {
+          // numpy>=2 where the image has 1.26: no release of that major fits.
+          const auto asked = SpecifierSet::parse(other->version_text);
+          const auto first = Version::parse(std::to_string(pinned.major()) + ".0");
+          const auto last = Version::parse(std::to_string(pinned.major()) + ".9999");
+          if (name == "dill" || other->version_text.empty() || !asked || !first || !last || asked->contains(pinned) ||
+              asked->contains(*first) || asked->contains(*last))
+            continue;
+          conflicts.push_back(fmt::format("{}{} is asked for, the SDK image of Beam {} ships {}", name, escape_for_display(other->version_text),
+                                          beam->version->base().to_string(), pinned.to_string()));
+          fixes.push_back(fmt::format("'{}=={}'", name, pinned.to_string()));
+          evidence.push_back(other->evidence);
+          continue;
+        }
         const bool differs = name == "dill" ? *other->version != pinned : other->version->major() != pinned.major();
         if (!differs) continue;
         conflicts.push_back(fmt::format("{} {} is installed, the SDK image of Beam {} ships {}", name, other->version->to_string(),

@@ -278,7 +278,22 @@ Answer devel_flavour(const Case& subject) {
   if (!is_gpu_worker(subject)) return Answer::not_applicable();
   const Build* build = build_of(subject);
   const ImageUse* base = cuda_base(subject);
-  if (build == nullptr || base == nullptr || !base->reference) return Answer::not_applicable();
+  if (build == nullptr) return Answer::not_applicable();
+  if (base == nullptr) {
+    // pytorch/pytorch:2.4.0-cuda12.1-cudnn9-devel
+    const ImageUse* torch = base_of(*build, build->stage);
+    if (torch == nullptr || repository_of(*torch) != "docker.io/pytorch/pytorch") return Answer::not_applicable();
+    const std::string& name = torch->reference->tag();
+    if (!name.ends_with("-devel") || may_compile(*build) || installs(subject, compiles_at_run_time))
+      return Answer::pass();
+    return Answer::finding(
+        fmt::format("{} is a devel image, with compilers and headers, and nothing here compiles: several gigabytes "
+                    "more for every worker to pull",
+                    escape_for_display(torch->expanded)),
+        fmt::format("FROM pytorch/pytorch:{}runtime", name.substr(0, name.size() - std::string_view("devel").size())),
+        {at_step(*torch)});
+  }
+  if (!base->reference) return Answer::not_applicable();
   const std::string& tag = base->reference->tag();
   const std::size_t at = tag.find("-devel-");
   if (at == std::string::npos) return Answer::pass();
@@ -294,9 +309,39 @@ Answer devel_flavour(const Case& subject) {
       {at_step(*base)});
 }
 
+/// vLLM has Triton compile when it starts: that needs a C compiler, and bases are known that have none.
+std::optional<Answer> triton_without_compiler(const Case& subject, const Build& build) {
+  if (!installs(subject, [](std::string_view name) { return name == "vllm"; }) || !build.conda.empty())
+    return std::nullopt;
+  const ImageUse* base = base_of(build, build.stage);
+  if (base == nullptr || !base->reference || !base->row) return std::nullopt;
+  const std::string& tag = base->reference->tag();
+  const bool slim = base->row->kind == "python" && tag.find("slim") != std::string::npos;
+  const bool bare_cuda = is_cuda_repository(*base) && tag.find("-devel") == std::string::npos;
+  if (!slim && !bare_cuda && base->row->kind != "os") return std::nullopt;
+  for (const AptInstall& install : build.apt) {
+    if (!install.not_known.empty()) return std::nullopt;
+    for (const PackageRequest& package : install.packages) {
+      const std::string& name = package.name;
+      if (name == "build-essential" || name.starts_with("gcc") || name.starts_with("g++") || name.starts_with("clang") ||
+          name == "tcc" || name == "cuda" || name == "nvidia-cuda-toolkit")
+        return std::nullopt;
+    }
+  }
+  return Answer::finding("vLLM has Triton compile kernels when it starts, and the image has no C compiler",
+                         subject.kind == SubjectKind::recipe
+                             ? "packages: {apt: [build-essential]}"
+                             : "RUN apt-get update && apt-get install -y --no-install-recommends build-essential && rm "
+                               "-rf /var/lib/apt/lists/*",
+                         {at_step(*base)});
+}
+
 Answer compiler_missing(const Case& subject) {
   if (!is_gpu_worker(subject)) return Answer::not_applicable();
   const Build* build = build_of(subject);
+  if (build != nullptr) {
+    if (const auto answer = triton_without_compiler(subject, *build)) return *answer;
+  }
   const auto& frameworks = subject.facts.frameworks();
   const auto& cuda = subject.facts.cuda();
   if (build == nullptr || !frameworks.is_known() || !cuda.is_known() || cuda->empty()) return Answer::not_applicable();

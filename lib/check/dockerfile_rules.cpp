@@ -278,8 +278,13 @@ Answer command_not_installed(const Case& subject) {
     if (use.there != ProgramUse::There::no || use.guarded || use.name.empty() || is_python_program(subject, use.name))
       continue;
     // Nothing runs on a distroless base: beam/distroless-run names that once.
-    if (const ImageUse* base = base_of(*build, use.at.stage);
-        base != nullptr && repository_of(*base).ends_with("_distroless"))
+    const ImageUse* base = base_of(*build, use.at.stage);
+    for (int depth = 0; depth < 8 && base != nullptr; ++depth) {
+      const ImageUse* below = source_of(*build, *base);
+      if (below == nullptr || below == base) break;
+      base = below;
+    }
+    if (base != nullptr && repository_of(*base).ends_with("_distroless"))
       continue;
     if (found.size() >= most_findings || !named.emplace(use.at.stage, use.name).second) continue;
     const std::string name = escape_for_display(use.name);

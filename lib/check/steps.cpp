@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.hpp"
+#include "facts/entrypoint.hpp"
 
 namespace imgforge {
 
@@ -129,6 +130,10 @@ const StageContract* better_stage(const Case& subject) {
   const StageContract& last = build->stages.back();
   // With --stage another one is asked for, and judged by itself.
   if (!last.last || lower(build->stage) != lower(last.stage) || !breaks_contract(last)) return nullptr;
+  // One that means to start boot is the worker's: what it lacks is named by itself.
+  if (last.entrypoint.is_known() && !last.entrypoint->entrypoint.empty() &&
+      last.entrypoint->entrypoint.front() == boot_path)
+    return nullptr;
   for (auto stage = build->stages.rbegin() + 1; stage != build->stages.rend(); ++stage) {
     if (keeps_contract(*stage)) return &*stage;
   }

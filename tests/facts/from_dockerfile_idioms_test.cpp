@@ -1,0 +1,108 @@
+// Ways in which people write what the facts are read from.
+#include <catch2/catch.hpp>
+
+#include <stdexcept>
+
+#include "read_dockerfile.hpp"
+
+using namespace imgforge;
+using test::read_dockerfile;
+
+namespace {
+
+const std::string noble = "FROM ubuntu:24.04\nRUN apt-get update && apt-get install -y python3 python3-pip curl\n";
+
+bool refuses(const std::string& steps) {
+  const Facts facts = read_dockerfile(noble + steps);
+  const auto& installs = facts.build->pip;
+  return !installs.empty() && installs.back().interpreter.externally_managed && !installs.back().break_system_packages;
+}
+
+std::string start_python(const std::string& text) {
+  const Facts facts = read_dockerfile(text);
+  const Interpreter* interpreter = facts.worker_interpreter();
+  return interpreter == nullptr ? "none" : facts.worker_python()->by + " " + interpreter->path;
+}
+
+}  // namespace
+
+TEST_CASE("what makes pip install into a Python of the distribution") {
+  CHECK(refuses("RUN pip3 install numpy\n"));
+  CHECK_FALSE(refuses("RUN rm /usr/lib/python3*/EXTERNALLY-MANAGED && pip3 install numpy\n"));
+  CHECK(refuses("RUN rm /usr/lib/python2*/EXTERNALLY-MANAGED && pip3 install numpy\n"));
+  CHECK_FALSE(refuses("RUN python3 -m pip config set global.break-system-packages true\nRUN pip3 install numpy\n"));
+  CHECK(refuses("RUN python3 -m pip config set global.timeout 60\nRUN pip3 install numpy\n"));
+  CHECK(refuses("RUN curl -sS https://bootstrap.pypa.io/get-pip.py | python3\n"));
+  CHECK(refuses("RUN curl -o get-pip.py https://bootstrap.pypa.io/get-pip.py && python3 get-pip.py\n"));
+  CHECK_FALSE(
+      refuses("RUN curl -o get-pip.py https://bootstrap.pypa.io/get-pip.py && python3 get-pip.py "
+              "--break-system-packages\n"));
+}
+
+TEST_CASE("pip takes itself away") {
+  const auto has_pip = [](const std::string& step) {
+    const Facts facts = read_dockerfile("FROM python:3.11-slim-bookworm\n" + step);
+    return facts.interpreters().value().front().has_pip;
+  };
+  CHECK(has_pip("RUN pip uninstall -y wheel\n"));
+  CHECK_FALSE(has_pip("RUN pip uninstall -y pip setuptools\n"));
+}
+
+TEST_CASE("a link to what the shell finds") {
+  const std::string before =
+      "FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y python3 python3-pip\n"
+      "RUN pip3 install apache-beam==2.49.0\n"
+      "COPY --from=apache/beam_python3.10_sdk:2.49.0 /opt/apache/beam /opt/apache/beam\n"
+      "ENTRYPOINT [\"/opt/apache/beam/boot\"]\n";
+  CHECK(start_python(before) == "none");
+  CHECK(start_python(before + "RUN ln -s $(which python3) /usr/local/bin/python\n") == "python /usr/bin/python3.10");
+}
+
+TEST_CASE("every file of the SDK's folder is known") {
+  const auto boot = [](const std::string& step) {
+    return read_dockerfile("FROM python:3.11-slim-bookworm\n" + step).boot().is_absent();
+  };
+  CHECK(boot("COPY --from=apache/beam_python3.11_sdk:2.66.0 /opt/apache/beam /opt/apache\n"));
+  CHECK(boot("COPY --from=apache/beam_python3.11_sdk:2.66.0 /opt/apache/beam/LICENSE /opt/apache/beam/\n"));
+  CHECK_FALSE(boot("COPY --from=apache/beam_python3.11_sdk:2.66.0 /opt/apache /opt/apache\n"));
+  const Facts facts =
+      read_dockerfile("FROM apache/beam_python3.11_sdk:2.66.0\nENTRYPOINT [\"/opt/apache/beam/boot.sh\"]\n");
+  REQUIRE(facts.entrypoint().is_known());
+  CHECK(facts.entrypoint()->ends_in == Program::missing);
+}
+
+TEST_CASE("a test runner is no start of boot, wherever it is") {
+  const Facts facts = read_dockerfile("FROM apache/beam_python3.11_sdk:2.66.0\nENTRYPOINT [\"pytest\"]\n");
+  REQUIRE(facts.entrypoint().is_known());
+  CHECK(facts.entrypoint()->ends_in == Program::other);
+  CHECK(
+      read_dockerfile("FROM apache/beam_python3.11_sdk:2.66.0\nENTRYPOINT [\"start-it\"]\n").entrypoint().is_unknown());
+}
+
+TEST_CASE("candidates by tag") {
+  const auto prerelease = [](const std::string& tag) {
+    const Facts facts = read_dockerfile("FROM python:" + tag + "\n");
+    const auto& version = facts.interpreters().value().front().version;
+    return version && version->is_prerelease();
+  };
+  CHECK(prerelease("3.15-rc-slim"));
+  CHECK(prerelease("3.15.0a2-slim-bookworm"));
+  CHECK_FALSE(prerelease("3.13-slim"));
+}
+
+TEST_CASE("a program in a pipe, a key with a slash") {
+  const std::string slim = "FROM python:3.12-slim-bookworm\nSHELL [\"/bin/bash\", \"-c\"]\n";
+  const auto guarded = [&](const std::string& step) {
+    const Facts facts = read_dockerfile(slim + step);
+    for (const ProgramUse& use : facts.build->programs) {
+      if (use.name == "curl") return use.guarded;
+    }
+    throw std::runtime_error("no curl");
+  };
+  CHECK_FALSE(guarded("RUN curl -fsSL https://example.com/install | bash\n"));
+  CHECK(guarded("RUN curl -fsSL https://example.com/install || true\n"));
+
+  const auto secrets = [&](const std::string& line) { return read_dockerfile(slim + line).build->secrets.size(); };
+  CHECK(secrets("ENV AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG/bPxRfiCYzqzqzqKEYA\n") == 1);
+  CHECK(secrets("ENV AWS_SECRET_ACCESS_KEY=/run/secrets/aws/K7MDENG/bPxRfiCYzqzq\n") == 0);
+}
