@@ -54,6 +54,13 @@ std::set<std::string> errors_of(const Subject& subject, const std::vector<std::s
       subject.text, subject.name, [](const std::string&) { return std::nullopt; }, options, knowledge));
 }
 
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
+    text.replace(at, from.size(), to);
+  }
+  return text;
+}
+
 /// Whether rows that were looked up say that these do not go together.
 bool is_no(const Judgement& judgement) { return judgement.fits == Fits::no && !judgement.unverified(); }
 
@@ -139,9 +146,7 @@ TEST_CASE("a rendered Dockerfile with one version changed is told the same as it
     CHECK(errors_of({subject.name + ".Dockerfile", dockerfile}, {}, knowledge).empty());
     const std::string old = planned.plan->recipe.beam_version->to_string();
     for (const BeamRelease& release : knowledge.beam_releases()) {
-      std::string changed = dockerfile;
-      for (std::size_t at = changed.find(old); at != std::string::npos; at = changed.find(old, at + old.size()))
-        changed.replace(at, old.size(), release.version.to_string());
+      const std::string changed = replaced(dockerfile, old, release.version.to_string());
       const auto found = errors_of({subject.name + ".Dockerfile", changed}, {}, knowledge);
       const Judgement judgement =
           beam_supports_python(knowledge, release.version, *planned.plan->recipe.python_version);
@@ -150,16 +155,14 @@ TEST_CASE("a rendered Dockerfile with one version changed is told the same as it
       ++mutants;
       CHECK(found.contains("beam/python-unsupported") == is_no(judgement));
     }
-    // Only of a base image does the file say which cuDNN there is; wheels are asked for in other words by other releases.
+    // Only of a base image does the file say which cuDNN there is; wheels are asked for in other words by other
+    // releases.
     if (!recipe->frameworks.tensorflow || !planned.plan->base || planned.plan->base->kind != "cuda") continue;
     const std::string version = recipe->frameworks.tensorflow->to_string();
     for (const FrameworkBuild& build : knowledge.framework_builds()) {
       if (build.framework != "tensorflow" || build.unverified || build.version.is_prerelease()) continue;
-      std::string changed = dockerfile;
-      const std::string pinned = "==" + version;
-      const std::size_t at = changed.find(pinned);
-      if (at == std::string::npos) break;
-      changed.replace(at, pinned.size(), "==" + build.version.to_string());
+      const std::string changed = replaced(dockerfile, "==" + version, "==" + build.version.to_string());
+      REQUIRE((changed != dockerfile || build.version == *recipe->frameworks.tensorflow));
       const auto of_file = errors_of({subject.name + ".Dockerfile", changed}, {}, knowledge);
       const auto of_recipe = errors_of(subject, {"frameworks.tensorflow=" + build.version.to_string()}, knowledge);
       INFO(subject.name << " rendered, with TensorFlow " << build.version.to_string());
