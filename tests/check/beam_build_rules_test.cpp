@@ -52,6 +52,14 @@ TEST_CASE("apache-beam without a version beside a pinned SDK image") {
     made.build.pip.front().constraints = {pip_request("apache-beam==2.66.0")};
     CHECK(has_passed(made.outcome(), "beam/version-unpinned"));
   }
+  SECTION("bounds that keep to the minor release of the SDK image") {
+    for (const char* kept : {"apache-beam[gcp]~=2.66.0", "apache-beam==2.66.*", "apache-beam>=2.60,<2.67"}) {
+      made.build.pip = {pip_install({kept})};
+      CHECK(has_passed(made.outcome(), "beam/version-unpinned"));
+    }
+    made.build.pip = {pip_install({"apache-beam~=2.66"})};
+    CHECK(level_of(made.outcome(), "beam/version-unpinned") == Level::warning);
+  }
   SECTION("by a file that is not there") {
     made.build.pip.front().not_known = "constraints.txt is not beside the Dockerfile";
     CHECK(is_undecided(made.outcome(), "beam/version-unpinned"));

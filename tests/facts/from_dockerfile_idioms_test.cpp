@@ -106,3 +106,36 @@ TEST_CASE("a program in a pipe, a key with a slash") {
   CHECK(secrets("ENV AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG/bPxRfiCYzqzqzqKEYA\n") == 1);
   CHECK(secrets("ENV AWS_SECRET_ACCESS_KEY=/run/secrets/aws/K7MDENG/bPxRfiCYzqzq\n") == 0);
 }
+
+TEST_CASE("a marker that is removed in a folder of a package") {
+  const std::string bookworm = "FROM debian:12\nRUN apt-get update && apt-get install -y python3-full python3-pip\n";
+  const auto managed = [&](const std::string& steps) {
+    const Facts facts = read_dockerfile(bookworm + steps + "RUN pip install numpy\n");
+    return facts.build->pip.back().interpreter.externally_managed;
+  };
+  CHECK(managed(""));
+  CHECK_FALSE(managed("RUN rm /usr/lib/python3.11/EXTERNALLY-MANAGED\n"));
+  CHECK_FALSE(managed("RUN rm -f /usr/lib/python3*/EXTERNALLY-MANAGED\n"));
+  CHECK(managed("RUN rm -f /usr/lib/python3.12/EXTERNALLY-MANAGED\n"));
+}
+
+TEST_CASE("programs that an unknown image may bring into a folder of the PATH are not missing") {
+  const auto uv = [](const std::string& steps) {
+    const Facts facts = read_dockerfile("FROM ubuntu:24.04\n" + steps + "RUN uv venv\n");
+    for (const ProgramUse& use : facts.build->programs) {
+      if (use.name == "uv") return use.there;
+    }
+    return ProgramUse::There::unknown;
+  };
+  CHECK(uv("") == ProgramUse::There::no);
+  CHECK(uv("COPY --from=example.com/tools:1 /uv /uvx /usr/local/bin/\n") != ProgramUse::There::no);
+  CHECK(uv("COPY --from=example.com/tools:1 /uv /uvx /srv/\n") == ProgramUse::There::no);
+}
+
+TEST_CASE("the Python of an environment that is copied and not known is not missing") {
+  const std::string stage =
+      "FROM mambaorg/micromamba:1.5.8 AS env\nCOPY environment.yml /tmp/environment.yml\n"
+      "RUN micromamba install -y -n base -f /tmp/environment.yml\nFROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\n";
+  CHECK(read_dockerfile(stage + "COPY --from=env /opt/conda /opt/conda\n").interpreters().is_unknown());
+  CHECK(read_dockerfile(stage + "COPY --from=env /tmp/environment.yml /srv/\n").interpreters().is_known());
+}
