@@ -715,6 +715,15 @@ void BuildReader::copy_image(const std::string& written, const BuildState& other
       if (holds_programs(source) && state.pythons_open.empty()) state.pythons_open = other.pythons_open;
     }
   }
+  // A folder of which it is not known whether it holds an interpreter: an unpacked environment, another prefix.
+  for (const std::string& source : sources) {
+    const std::string origin = absolute_path(source, "/");
+    if (!state.pythons_open.empty() || has_glob(source) || last_part(origin).find('.') != std::string::npos) continue;
+    if ((origin + "/").starts_with("/opt/apache/beam/") || origin.starts_with("/opt/google/dataflow")) continue;
+    const BuildFiles::Look python = files.look(origin + "/bin/python3");
+    if (python.seen == BuildFiles::Seen::unknown)
+      state.pythons_open = fmt::format("whether COPY --from={} brings a Python", escape_for_display(written));
+  }
   // cuDNN, by its files or by the folder that holds it.
   for (const Cudnn& library : other.cudnn) {
     for (const std::string& source : sources) {

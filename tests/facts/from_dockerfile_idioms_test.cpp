@@ -139,3 +139,12 @@ TEST_CASE("the Python of an environment that is copied and not known is not miss
   CHECK(read_dockerfile(stage + "COPY --from=env /opt/conda /opt/conda\n").interpreters().is_unknown());
   CHECK(read_dockerfile(stage + "COPY --from=env /tmp/environment.yml /srv/\n").interpreters().is_known());
 }
+
+TEST_CASE("a folder of an unknown image may hold the Python, and the SDK's folder does not") {
+  const std::string start = "FROM example.com/pixi:1 AS env\nFROM ubuntu:24.04\n";
+  CHECK(read_dockerfile(start + "COPY --from=env /app/envs/prod /app/envs/prod\n").interpreters().is_unknown());
+  CHECK(read_dockerfile(start + "COPY --from=env /app/settings.json /app/\n").interpreters().is_known());
+  CHECK(read_dockerfile(start + "COPY --from=apache/beam_python3.11_sdk:2.66.0 /opt/apache/beam /opt/apache/beam\n")
+            .interpreters()
+            .is_known());
+}
