@@ -57,9 +57,19 @@ BuildFiles::Entry& BuildFiles::entry(const std::string& path) {
   }
   // The folders above; one that was removed is there again, and empty.
   if (path != "/") {
-    Entry& above = entry(parent_of(path));
+    // A new folder in one whose content is not known may have been there, with whatever is in it.
+    const std::string parent = parent_of(path);
+    bool may_be_there = false;
+    for (std::string one = parent; one != "/" && !entries_.contains(parent);) {
+      one = parent_of(one);
+      const auto marked = entries_.find(one);
+      if (marked == entries_.end() || marked->second.mark == Mark::none) continue;
+      may_be_there = marked->second.mark == Mark::open;
+      break;
+    }
+    Entry& above = entry(parent);
     if (!above.file) {
-      above.mark = Mark::closed;
+      if (!may_be_there) above.mark = Mark::closed;
       above.removed_by = {};
     }
     if (!above.file || (above.file->kind != BuildFile::Kind::folder && above.file->kind != BuildFile::Kind::any)) {

@@ -1,6 +1,5 @@
 // Ways in which people write what the facts are read from.
 #include <catch2/catch.hpp>
-
 #include <stdexcept>
 
 #include "read_dockerfile.hpp"
@@ -147,4 +146,19 @@ TEST_CASE("a folder of an unknown image may hold the Python, and the SDK's folde
   CHECK(read_dockerfile(start + "COPY --from=apache/beam_python3.11_sdk:2.66.0 /opt/apache/beam /opt/apache/beam\n")
             .interpreters()
             .is_known());
+}
+
+TEST_CASE("a link that is made in a copied folder does not empty that folder") {
+  const auto pip = [](const std::string& source) {
+    const Facts facts =
+        read_dockerfile("FROM example.com/x:1 AS py\nFROM debian:12-slim\nCOPY --from=py /opt/py " + source +
+                        "\nENV PATH=/opt/py/bin:$PATH\nRUN ln -s python3 /opt/py/bin/python\n"
+                        "RUN pip3 install numpy\n");
+    for (const ProgramUse& use : facts.build->programs) {
+      if (use.name == "pip3") return use.there;
+    }
+    return ProgramUse::There::unknown;
+  };
+  CHECK(pip("/opt/py") != ProgramUse::There::no);
+  CHECK(pip("/srv/py") == ProgramUse::There::no);
 }
