@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/text.hpp"
+
 #include "facts/build.hpp"
 
 namespace imgforge {
@@ -47,7 +49,7 @@ Outcome check(const Case& subject, const CheckOptions& options) {
     const std::string id(rule.id);
     if (answer.is_finding()) {
       for (const Answer::Found& found : answer.found()) {
-        outcome.findings.push_back({id, found.level.value_or(rule.level), found.message, found.fix, found.evidence});
+        outcome.findings.push_back({id, found.level.value_or(rule.level), found.message, std::string(trim(found.fix)), found.evidence});
       }
     } else if (answer.is_undecided()) {
       outcome.undecided.push_back({id, rule.level, answer.needs()});
