@@ -342,6 +342,10 @@ std::string newest_for(const Case& subject, const Wanted& one, bool arm) {
 Answer requires_python_of_image(const Case& subject) {
   const Interpreter* interpreter = interpreter_of(subject);
   if (interpreter == nullptr || !is_python_worker(subject)) return Answer::not_applicable();
+  // That another Python comes first is python/minor-mismatch, and what follows from it is no fault of its own.
+  if (subject.recipe != nullptr && subject.recipe->python_version &&
+      *subject.recipe->python_version != interpreter->minor)
+    return Answer::not_applicable();
   if (!subject.facts.distributions().is_known())
     return undecided_for("the distributions", subject.facts.distributions());
   std::vector<Answer::Found> found;
@@ -350,6 +354,10 @@ Answer requires_python_of_image(const Case& subject) {
     if (distribution->requires_python.empty() || distribution->site == "/usr/lib/python3/dist-packages") continue;
     const auto specifiers = SpecifierSet::parse(distribution->requires_python);
     if (!specifiers || allows(*specifiers, interpreter->minor, interpreter->version).value_or(true)) continue;
+    // beam/python-unsupported names it.
+    if (distribution->name == "apache-beam" && distribution->version &&
+        subject.knowledge.beam_release(*distribution->version) != nullptr)
+      continue;
     const std::string name = escape_for_display(distribution->name);
     found.push_back(
         {std::nullopt,
