@@ -197,7 +197,7 @@ class Reader {
       line.requirement = Requirement::parse(line.written);
     }
     if (known && !line.requirement) {
-      if (line.editable || is_location(line.written)) {
+      if ((line.editable && !line.written.empty()) || is_location(line.written)) {
         line.location = line.written;
       } else {
         not_known(fmt::format("{}: cannot read \"{}\"", to_string(line.place),
