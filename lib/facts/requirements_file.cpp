@@ -240,13 +240,19 @@ class Reader {
 
   void option(const std::string& path, const std::string& name, const std::string& value, const Place& place,
               bool known) {
-    if (name == "-r" || name == "--requirement" || name == "-c" || name == "--constraint") {
+    const bool file = name == "-r" || name == "--requirement" || name == "-c" || name == "--constraint";
+    const bool editable = name == "-e" || name == "--editable";
+    if ((file || editable) && value.empty()) {
+      not_known(fmt::format("{}: nothing follows {}", to_string(place), name));
+      return;
+    }
+    if (file) {
       if (!known) {
         not_known(fmt::format("{}: a variable of \"{}\" has no value", to_string(place), escape_for_display(value)));
-      } else if (!value.empty()) {
+      } else {
         read(beside(path, value), name == "-c" || name == "--constraint");
       }
-    } else if (name == "-e" || name == "--editable") {
+    } else if (editable) {
       RequirementLine line;
       line.editable = true;
       line.written = value;

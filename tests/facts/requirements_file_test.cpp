@@ -96,6 +96,8 @@ TEST_CASE("what a requirements file leaves open", "[requirements_file]") {
   CHECK(shown(open.requirements) == "?\ny\n");
   CHECK(read({{"requirements.txt", "not a requirement at all\n"}}).not_known.size() == 1);
   CHECK(read({{"requirements.txt", "x # fine\n"}}).not_known.empty());
+  CHECK(read({{"requirements.txt", "-e\n"}}).not_known.size() == 1);
+  CHECK(read({{"requirements.txt", "-r\n"}}).not_known.size() == 1);
   Files chain;
   for (int i = 0; i < 40; ++i)
     chain[std::to_string(i)] = "p" + std::to_string(i) + "\n-r " + std::to_string(i + 1) + "\n";
