@@ -83,6 +83,7 @@ int run(int argc, char* argv[]) {
   add_verify(app, action);
   add_inspect(app, action);
   add_explain(app, action);
+  add_compat(app, action);
   refuse_empty_values(app);
   try {
     app.parse(argc, argv);

@@ -284,6 +284,7 @@ Judgement framework_supports_gpu(const FrameworkBuild& build, const GpuType& gpu
   const auto compute = Version::parse(gpu.compute);
   const auto from = Version::parse(build.compute_from);
   if (!compute || !from) {
+    answer.silent = build.compute_from.empty();
     answer.why = fmt::format("for which GPUs {} has kernels is not known", name_of(build));
     return answer;
   }

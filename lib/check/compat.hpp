@@ -29,6 +29,7 @@ struct Judgement {
   std::string why;            // one sentence, without a full stop
   std::vector<UsedRow> rows;  // empty only where nothing is known
   bool warning = false;       // it goes together, with a drawback that `why` tells
+  bool silent = false;        // unknown, and for all like it: no reason to prefer another
   bool unverified() const;    // any of the rows is
 };
 
