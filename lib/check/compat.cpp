@@ -357,10 +357,12 @@ Judgement cudnn_supports_cuda(const Knowledge& knowledge, const Version& cudnn, 
 Judgement image_serves(const CudaImage& image, const FrameworkBuild::Cuda& build) {
   Judgement answer;
   answer.rows.push_back(used("nvidia/cuda:" + image.tag, image));
-  if (cuda_minor(image.cuda) != cuda_minor(build.cuda)) {
+  const std::string wanted = cuda_minor(build.cuda);
+  const std::string there = cuda_minor(image.cuda);
+  const bool tested = there == wanted;
+  if (!tested && !loads_cuda(build.cuda, image.cuda).value_or(false)) {
     answer.fits = Fits::no;
-    answer.why =
-        fmt::format("nvidia/cuda:{} has CUDA {}, not {}", image.tag, cuda_minor(image.cuda), cuda_minor(build.cuda));
+    answer.why = fmt::format("nvidia/cuda:{} has CUDA {}, not {}", image.tag, there, wanted);
     return answer;
   }
   if (image.withdrawn) {
@@ -368,20 +370,23 @@ Judgement image_serves(const CudaImage& image, const FrameworkBuild::Cuda& build
     answer.why = fmt::format("nvidia/cuda:{} was withdrawn", image.tag);
     return answer;
   }
-  if (!build.cudnn) {
-    answer.fits = Fits::yes;
-    answer.why = fmt::format("nvidia/cuda:{} has CUDA {}", image.tag, cuda_minor(image.cuda));
-    return answer;
+  answer.fits = Fits::yes;
+  answer.why = fmt::format("nvidia/cuda:{} has CUDA {}", image.tag, there);
+  if (!tested) answer.why += fmt::format(", for a framework built for {}", wanted);
+  if (build.cudnn) {
+    const bool minor_known = image.cudnn && image.cudnn->release().size() > 1;
+    const bool major_fits = image.cudnn && image.cudnn->major() == build.cudnn->major();
+    const bool older = minor_known && image.cudnn->minor() < build.cudnn->minor();
+    if (!major_fits || older) answer.fits = Fits::no;
+    if (answer.fits == Fits::yes && !minor_known && build.cudnn->release().size() > 1) answer.fits = Fits::unknown;
+    answer.why += fmt::format(" and {}, for one compiled against cuDNN {}",
+                              image.cudnn ? "cuDNN " + image.cudnn->to_string() : std::string("no cuDNN"),
+                              build.cudnn->to_string());
   }
-  const bool minor_known = image.cudnn && image.cudnn->release().size() > 1;
-  const bool major_fits = image.cudnn && image.cudnn->major() == build.cudnn->major();
-  const bool older = minor_known && image.cudnn->minor() < build.cudnn->minor();
-  answer.fits = !major_fits || older                               ? Fits::no
-                : minor_known || build.cudnn->release().size() < 2 ? Fits::yes
-                                                                   : Fits::unknown;
-  answer.why = fmt::format("nvidia/cuda:{} has {}, for a framework compiled against cuDNN {}", image.tag,
-                           image.cudnn ? "cuDNN " + image.cudnn->to_string() : std::string("no cuDNN"),
-                           build.cudnn->to_string());
+  if (tested || answer.fits != Fits::yes) return answer;
+  // It loads by its sonames. A newer minor is what CUDA promises to be compatible with, an older one may lack symbols.
+  answer.warning = image.cuda > build.cuda;
+  if (!answer.warning) answer.fits = Fits::unknown;
   return answer;
 }
 

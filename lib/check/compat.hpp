@@ -66,7 +66,8 @@ Judgement cuda_supports_gpu(const Knowledge& knowledge, const Version& cuda, con
 /// The cuDNN was built for that CUDA's major.
 Judgement cudnn_supports_cuda(const Knowledge& knowledge, const Version& cudnn, const Version& cuda);
 
-/// An image of nvidia/cuda serves a build: its CUDA minor, and a cuDNN of the same major that is not older.
+/// An image of nvidia/cuda serves a build: its CUDA minor (with a warning a newer one that has the same sonames), and a
+/// cuDNN of the same major that is not older.
 Judgement image_serves(const CudaImage& image, const FrameworkBuild::Cuda& build);
 
 /// The image's distribution has the minor, itself or from deadsnakes.

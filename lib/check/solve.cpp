@@ -105,7 +105,10 @@ Judgement no_choice(const Knowledge& knowledge, const Wish& wish, const Wish::Fr
   if (built.empty()) {
     answer.why = fmt::format("the tables know of no CUDA that {} is built for", name);
   } else if (wish.cuda || wish.cudnn) {
-    answer.why = fmt::format("{} is built for CUDA {}", name, join_words(built));
+    answer.why = asked.version
+                     ? fmt::format("{} is built for CUDA {}", name, join_words(built))
+                     : fmt::format("no release of {} is for that CUDA or cuDNN; the newest, {}, is built for CUDA {}",
+                                   framework_title(asked.name), newest->version.to_string(), join_words(built));
   } else if (wish.origin == CudaOrigin::wheels) {
     answer.why = fmt::format("{} has no extra that brings CUDA as wheels", name);
   } else {
@@ -158,6 +161,8 @@ class Search {
 
   std::optional<VersionSet> run(Doubt doubt) {
     doubt_ = doubt;
+    chosen_.clear();
+    serving_.clear();
     narrow();
     for (const BeamRelease* beam : beams_) {
       VersionSet set = base_;
@@ -215,70 +220,107 @@ class Search {
     if (index == possible_.size()) return add_image(set);
     const unsigned depth = 2 + static_cast<unsigned>(index) * 2;
     for (const ChosenFramework* one : possible_[index]) {
-      if (!goes_with_python(*one, set, depth) || !goes_with_others(*one, set, index, depth)) continue;
+      if (!goes_with_python(*one, set, depth) || !goes_with_others(*one, depth)) continue;
       set.frameworks.push_back(*one);
+      chosen_.push_back(one);
       if (add_framework(set, index + 1)) return true;
       set.frameworks.pop_back();
+      chosen_.pop_back();
     }
     return false;
   }
 
   bool goes_with_python(const ChosenFramework& one, const VersionSet& set, unsigned depth) {
     if (!take(framework_supports_python(*one.build, *set.python), depth)) return false;
+    if (needs_image(one) && images_for(one, *set.python, depth).empty()) return false;
     if (set.beam == nullptr) return true;
     const auto key = std::pair<const void*, const void*>(one.build, set.beam);
     auto found = pairs_.find(key);
     if (found == pairs_.end()) {
-      found = pairs_.emplace(key, requirements_meet(knowledge_, *one.build, *set.beam, *set.python)).first;
+      Judgement meet = requirements_meet(knowledge_, *one.build, *set.beam, *set.python);
+      // What the SDK image ships depends on the Python, and decides nothing.
+      meet.rows.resize(2);
+      found = pairs_.emplace(key, std::vector{std::move(meet)}).first;
     }
-    // The Python decides which drawback is told, never whether it goes together.
-    if (found->second.fits == Fits::unknown) return true;
-    return take(found->second, depth + 1);
+    return take_known(found->second, depth + 1);
   }
 
-  bool goes_with_others(const ChosenFramework& one, const VersionSet& set, std::size_t index, unsigned depth) {
-    for (std::size_t before = 0; before < index; ++before) {
-      const ChosenFramework& other = set.frameworks[before];
-      if (mixes_origins(one, other)) return false;
-      const auto key = std::pair<const void*, const void*>(&one, possible_key(before, other));
+  bool goes_with_others(const ChosenFramework& one, unsigned depth) {
+    return std::all_of(chosen_.begin(), chosen_.end(), [&](const ChosenFramework* other) {
+      if (mixes_origins(one, *other)) return false;
+      const auto key = std::pair<const void*, const void*>(&one, other);
       auto found = pairs_.find(key);
-      if (found == pairs_.end()) {
-        const bool wheels = one.cuda != nullptr && other.cuda != nullptr && one.origin == CudaOrigin::wheels &&
-                            other.origin == CudaOrigin::wheels;
-        found = pairs_.emplace(key, requirements_meet(*other.build, *one.build, wheels)).first;
-      }
-      if (found->second.fits != Fits::unknown && !take(found->second, depth + 1)) return false;
-    }
-    return true;
+      if (found == pairs_.end()) found = pairs_.emplace(key, of_pair(*other, one)).first;
+      return take_known(found->second, depth + 1);
+    });
   }
 
-  /// The address in choices_ of what was copied into a set.
-  const ChosenFramework* possible_key(std::size_t index, const ChosenFramework& copy) const {
-    for (const ChosenFramework* one : possible_[index]) {
-      if (one->build == copy.build && one->cuda == copy.cuda && one->origin == copy.origin) return one;
+  /// What there is to say of two frameworks, whatever Beam and Python.
+  std::vector<Judgement> of_pair(const ChosenFramework& one, const ChosenFramework& other) const {
+    const bool wheels = one.cuda != nullptr && other.cuda != nullptr && one.origin == CudaOrigin::wheels &&
+                        other.origin == CudaOrigin::wheels;
+    VersionSet pair = base_;
+    pair.frameworks = {one, other};
+    std::vector<Judgement> all = known_issues_with(knowledge_, pair);
+    all.push_back(requirements_meet(*one.build, *other.build, wheels));
+    if (needs_image(one) && needs_image(other) && !loads_cuda(one.cuda->cuda, other.cuda->cuda).value_or(true) &&
+        !loads_cuda(other.cuda->cuda, one.cuda->cuda).value_or(true)) {
+      const std::vector<UsedRow> rows = all.back().rows;
+      Judgement& two = all.emplace_back();
+      two.fits = Fits::no;
+      two.why = fmt::format("no base image has both CUDAs: {} {} is built for {}, {} {} for {}",
+                            framework_title(one.build->framework), one.build->version.to_string(),
+                            cuda_minor(one.cuda->cuda), framework_title(other.build->framework),
+                            other.build->version.to_string(), cuda_minor(other.cuda->cuda));
+      two.rows = rows;
     }
-    return nullptr;
+    return all;
+  }
+
+  /// Of requirements, nothing in common is no doubt.
+  bool take_known(const std::vector<Judgement>& judgements, unsigned depth) {
+    return std::all_of(judgements.begin(), judgements.end(), [&](const Judgement& judgement) {
+      return judgement.fits == Fits::unknown || take(judgement, depth);
+    });
+  }
+
+  static bool needs_image(const ChosenFramework& one) { return one.cuda != nullptr && one.origin == CudaOrigin::base; }
+
+  /// The images of nvidia/cuda that serve a framework and have the Python, newest first. Kept for the pass.
+  const std::vector<const CudaImage*>& images_for(const ChosenFramework& one, const PythonMinor& python,
+                                                  unsigned depth) {
+    const auto [kept, is_new] = serving_.try_emplace({&one, python});
+    if (!is_new) return kept->second;
+    const auto found = images_.find(cuda_minor(one.cuda->cuda));
+    if (found == images_.end()) {
+      Judgement answer;
+      answer.fits = Fits::no;
+      answer.why = fmt::format("the tables know of no image of nvidia/cuda with CUDA {}", cuda_minor(one.cuda->cuda));
+      answer.rows.push_back({framework_title(one.build->framework) + " " + one.build->version.to_string(),
+                             one.build->source, one.build->unverified});
+      reasons_.add(answer, depth);
+      return kept->second;
+    }
+    for (const CudaImage* image : found->second) {
+      if (take(image_serves(*image, *one.cuda), depth) &&
+          take(distribution_has_python(knowledge_, image->os, python), depth))
+        kept->second.push_back(image);
+    }
+    return kept->second;
   }
 
   bool add_image(VersionSet& set) {
     const unsigned depth = 2 + static_cast<unsigned>(possible_.size()) * 2;
-    const FrameworkBuild::Cuda* wanted = nullptr;
-    for (const ChosenFramework& one : set.frameworks) {
-      if (one.cuda != nullptr && one.origin == CudaOrigin::base && wanted == nullptr) wanted = one.cuda;
+    bool asked = false;
+    for (const ChosenFramework* one : chosen_) {
+      if (!needs_image(*one)) continue;
+      asked = true;
+      for (const CudaImage* image : images_for(*one, *set.python, depth)) {
+        set.image = image;
+        if (holds(set, depth)) return true;
+      }
     }
-    if (wanted == nullptr) return holds(set, depth);
-    const auto found = images_.find(cuda_minor(wanted->cuda));
-    if (found == images_.end()) {
-      Judgement answer;
-      answer.fits = Fits::no;
-      answer.why = fmt::format("no image of nvidia/cuda has CUDA {}", cuda_minor(wanted->cuda));
-      reasons_.add(answer, depth);
-      return false;
-    }
-    for (const CudaImage* image : found->second) {
-      set.image = image;
-      if (holds(set, depth)) return true;
-    }
+    if (!asked) return holds(set, depth);
     set.image = nullptr;
     return false;
   }
@@ -299,7 +341,9 @@ class Search {
   std::vector<const BeamRelease*> beams_;
   std::vector<PythonMinor> pythons_;
   std::map<std::string, std::vector<const CudaImage*>> images_;  // runtime images by CUDA minor, newest first
-  std::map<std::pair<const void*, const void*>, Judgement> pairs_;
+  std::vector<const ChosenFramework*> chosen_;                   // what of possible_ is in the set that is being built
+  std::map<std::pair<const void*, const void*>, std::vector<Judgement>> pairs_;
+  std::map<std::pair<const ChosenFramework*, PythonMinor>, std::vector<const CudaImage*>> serving_;
   Reasons reasons_;
 };
 

@@ -153,7 +153,12 @@ TEST_CASE("cuDNN, its CUDA, and images that have both") {
   image.withdrawn = true;
   CHECK(image_serves(image, build).fits == Fits::no);
   image.withdrawn = false;
-  image.cuda = version("12.1.1");
+  image.cuda = version("12.1.1");  // loads by its sonames, and may lack symbols
+  CHECK(image_serves(image, build).fits == Fits::unknown);
+  image.cuda = version("12.4.1");
+  CHECK(image_serves(image, build).fits == Fits::yes);
+  CHECK(image_serves(image, build).warning);
+  image.cuda = version("11.8.0");
   CHECK(image_serves(image, build).fits == Fits::no);
 }
 

@@ -60,4 +60,23 @@ TEST_CASE("an option with nothing in it is refused, and does not mean that the o
   CHECK(exit_code_of("explain '' >/dev/null 2>&1") == 2);
 }
 
+TEST_CASE("compat: an answer, nothing that fits, and a name that the tables do not hold") {
+  const std::string quiet = " >/dev/null 2>&1";
+  for (const std::string words : {"tensorflow 2.15", "torch", "beam 2.66 --python 3.12", "python 3.12", "cuda 12.2", "cudnn 8.9",
+                                  "gpu nvidia-l4", "tpu tpu-v6e-slice 1x1", "solve beam=2.66 tensorflow gpu=nvidia-l4",
+                                  "solve beam torch --python 3.11"}) {
+    CAPTURE(words);
+    CHECK(exit_code_of("compat " + words + quiet) == 0);
+    CHECK(exit_code_of("compat " + words + " --format json" + quiet) == 0);
+  }
+  CHECK(exit_code_of("compat solve beam=2.66 python=3.6" + quiet) == 1);
+  CHECK(exit_code_of("compat solve beam=2.66 --python 3.6 --format json" + quiet) == 1);
+  for (const std::string words : {"", "tensorflw", "tensorflow 2.99", "tensorflow two", "gpu nvidia-l40", "python 3", "cuda 12.7",
+                                  "torch 2.0 2.1", "torch --python 3.11", "solve", "solve beam=2.66 beam=2.65", "solve ''",
+                                  "torch --format yaml"}) {
+    CAPTURE(words);
+    CHECK(exit_code_of("compat " + words + quiet) == 2);
+  }
+}
+
 }  // namespace imgforge
