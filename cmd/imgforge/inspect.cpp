@@ -24,7 +24,7 @@ int inspect(const InspectOptions& options) {
   std::string page;
   {
     Progress progress(options.image);
-    RootView root(*image, paths_named_by(image->config()), [&](std::uint64_t done, std::uint64_t total) { progress.show(done, total); });
+    RootView root(*image, RootOptions{.capture_paths = paths_named_by(image->config()), .progress = [&](const ReadProgress& now) { progress.show(now.done, now.total); }});
     const Facts facts = facts_from_image(*image, root, knowledge);
     page = options.format == "json" ? inspect_json(*image, facts, root) : inspect_text(*image, facts, root, {color_on_stdout(), false});
   }

@@ -57,7 +57,7 @@ Subject verify_one(const std::string& name, const VerifyOptions& options, const 
     subject.digest = (image->digest() ? *image->digest() : image->config_digest()).to_string();
     subject.platform = image->config().platform.to_string();
     Progress progress(name);
-    root = std::make_unique<RootView>(*image, paths_named_by(image->config()), [&](std::uint64_t done, std::uint64_t total) { progress.show(done, total); });
+    root = std::make_unique<RootView>(*image, RootOptions{.capture_paths = paths_named_by(image->config()), .progress = [&](const ReadProgress& now) { progress.show(now.done, now.total); }});
     const Facts facts = facts_from_image(*image, *root, knowledge);
 
     std::optional<Recipe> recipe = given;

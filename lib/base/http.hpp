@@ -1,8 +1,9 @@
 // HTTP as a client that trusts nobody needs it: one request, one response, read as far as the reader pulls.
 //
-// HTTP/1.1 over http and https only. Redirects are not followed, credentials are not looked up (no netrc), contents are
-// not decoded: whoever calls decides what travels where. Proxies and CA files come from the environment, as with curl
-// (https_proxy, no_proxy, CURL_CA_BUNDLE, SSL_CERT_FILE, SSL_CERT_DIR); loopback addresses never go through a proxy.
+// HTTP/1.1, and HTTP/2 where a server offers it over TLS; http and https only. Redirects are not followed, credentials
+// are not looked up (no netrc), contents are not decoded: whoever calls decides what travels where. Proxies and CA
+// files come from the environment, as with curl (https_proxy, no_proxy, CURL_CA_BUNDLE, SSL_CERT_FILE, SSL_CERT_DIR);
+// loopback addresses never go through a proxy.
 #pragma once
 
 #include <chrono>
@@ -46,10 +47,24 @@ bool is_link_local_host(std::string_view host) noexcept;
 /// A date as headers write it (RFC 9110 section 5.6.7, the old forms too).
 std::optional<std::time_t> parse_http_date(std::string_view text);
 
+/// Files of a directory as Docker's /etc/docker/certs.d/HOST has them. Empty: not there.
+struct TlsFiles {
+  std::string authority;    // ca.crt, PEM; beside the system's
+  std::string certificate;  // client.cert, PEM
+  std::string key;          // client.key, PEM
+  bool operator==(const TlsFiles&) const = default;
+};
+
 struct HttpRequest {
   Url url;
   std::vector<std::pair<std::string, std::string>> headers;
   bool verify_tls = true;
+  TlsFiles tls;
+  std::optional<std::string> form;  // then it is a POST of this application/x-www-form-urlencoded body
+  std::string unix_socket;          // a path: the connection goes there, and the URL's host is only a name
+  /// Bytes of the body that are wanted, both ends included: "Range: bytes=FIRST-LAST". The answer may be 200 all the
+  /// same.
+  std::optional<std::pair<std::uint64_t, std::uint64_t>> range;
   std::optional<std::chrono::milliseconds> connect_timeout;  // instead of the client's; TLS handshake included
 };
 
@@ -110,7 +125,8 @@ class HttpClient {
   HttpClient& operator=(const HttpClient&) = delete;
   ~HttpClient();
 
-  /// A GET, up to the end of the response's headers. Never throws for what a server or the network does: see failure().
+  /// A GET (a POST where the request has a form), up to the end of the response's headers. Never throws for what a
+  /// server or the network does: see failure().
   HttpResponse get(const HttpRequest& request);
 
  private:

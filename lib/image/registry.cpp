@@ -146,7 +146,7 @@ class Session {
     Url url = registry;
     url.target = target;
     for (;;) {
-      HttpRequest request{url, {}, !insecure_, std::nullopt};
+      HttpRequest request{.url = url, .verify_tls = !insecure_};
       if (!accept.empty()) request.headers.emplace_back("Accept", accept);
       const bool at_registry = url.same_origin(registry);
       const std::string authorization = at_registry ? authorization_for(registry) : "";

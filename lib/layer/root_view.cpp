@@ -71,7 +71,7 @@ struct RootView::State {
 
   const Image& image;
   CapturePolicy policy;
-  std::function<void(std::uint64_t, std::uint64_t)> progress;
+  std::function<void(const ReadProgress&)> progress;
   std::mutex mutex;  // of progress and bytes_read
   std::vector<Layer> layers;
   std::uint64_t bytes_read = 0;
@@ -81,8 +81,8 @@ struct RootView::State {
 
   std::size_t passes_again = 0;  // of layers, for single contents
 
-  State(const Image& from, std::vector<std::string> capture_paths, std::function<void(std::uint64_t, std::uint64_t)> report)
-      : image(from), policy(standard_captures(std::move(capture_paths))), progress(std::move(report)), layers(from.layers().size()) {
+  State(const Image& from, RootOptions options)
+      : image(from), policy(standard_captures(std::move(options.capture_paths))), progress(std::move(options.progress)), layers(from.layers().size()) {
     if (layers.size() > most_layers) {
       throw Error(ErrorKind::image_limit, fmt::format("{} has {} layers, imgforge reads at most {}", image.name(), layers.size(), most_layers));
     }
@@ -91,10 +91,10 @@ struct RootView::State {
 
   // --- reading ---
 
-  void count(std::uint64_t bytes) {
+  void count(std::size_t layer, std::uint64_t bytes) {
     const std::lock_guard lock(mutex);
     bytes_read += bytes;
-    if (progress) progress(std::min(progress_done += bytes, bytes_total), bytes_total);
+    if (progress) progress({std::min(progress_done += bytes, bytes_total), bytes_total, layer, layers.size()});
   }
 
   std::unique_ptr<LayerIndex> read(std::size_t number) {
@@ -103,7 +103,7 @@ struct RootView::State {
       const std::lock_guard lock(mutex);
       limits.capture_bytes = capture_bytes_left;
     }
-    auto index = std::make_unique<LayerIndex>(read_layer(image, number, policy, limits, [this](std::uint64_t bytes) { count(bytes); }));
+    auto index = std::make_unique<LayerIndex>(read_layer(image, number, policy, limits, [this, number](std::uint64_t bytes) { count(number, bytes); }));
     std::uint64_t kept = 0;
     for (const auto& capture : index->captures) kept += capture.second.size();
     const std::lock_guard lock(mutex);
@@ -123,7 +123,7 @@ struct RootView::State {
     }
     // Who asks for the start of a file often asks for the rest of it.
     const std::uint64_t wanted = std::min<std::uint64_t>(node.size, std::max<std::uint64_t>(size, 64 << 10));
-    std::optional<std::string> content = read_entry(image, node.layer, node.entry, wanted, {}, [this](std::uint64_t bytes) { count(bytes); });
+    std::optional<std::string> content = read_entry(image, node.layer, node.entry, wanted, {}, [this, &node](std::uint64_t bytes) { count(node.layer, bytes); });
     if (content && wanted <= (1 << 20)) layers[node.layer].index->captures[node.entry] = *content;
     if (content && content->size() > size) content->resize(size);
     return content;
@@ -216,13 +216,13 @@ struct RootView::State {
     return place;
   }
 
-  const Entry& entry_of(const Place& place) { return index(place.layer).entries[place.entry]; }
+  Entry entry_of(const Place& place) { return index(place.layer).entries[place.entry]; }
 
   Below below(const CanonicalPath& path, std::size_t top) {
     const Place place = find(path, top);
     if (place.kind == Place::Kind::nothing) return {};
     if (place.kind == Place::Kind::implied_directory) return {Below::Kind::directory, ""};
-    const Entry& entry = entry_of(place);
+    const Entry entry = entry_of(place);
     if (entry.type == EntryType::directory) return {Below::Kind::directory, ""};
     if (entry.type == EntryType::symlink) return {Below::Kind::symlink, entry.link};
     return {Below::Kind::other, ""};
@@ -240,7 +240,7 @@ struct RootView::State {
       node.mode = 0755;
       return node;
     }
-    const Entry& entry = entry_of(place);
+    const Entry entry = entry_of(place);
     node.type = entry.type;
     node.size = entry.size;
     node.mode = entry.mode;
@@ -272,7 +272,7 @@ struct RootView::State {
         return result;
       }
       if (place.kind == Place::Kind::implied_directory) continue;
-      const Entry& entry = entry_of(place);
+      const Entry entry = entry_of(place);
       if (entry.type == EntryType::symlink && (follow_last || next < components.size())) {
         if (result.links.size() == most_links) {
           result.status = Lookup::Status::loop;
@@ -384,8 +384,7 @@ struct RootView::State {
   }
 };
 
-RootView::RootView(const Image& image, std::vector<std::string> capture_paths, std::function<void(std::uint64_t, std::uint64_t)> progress)
-    : state_(std::make_unique<State>(image, std::move(capture_paths), std::move(progress))) {}
+RootView::RootView(const Image& image, RootOptions options) : state_(std::make_unique<State>(image, std::move(options))) {}
 
 RootView::~RootView() = default;
 
@@ -439,6 +438,16 @@ std::vector<Node> RootView::find(std::string_view pattern) {
 
 void RootView::walk(const std::function<void(const Node&)>& visit) {
   state_->walk("", state_->root_parts(), [](const std::string&) { return true; }, visit);
+}
+
+void RootView::read_all() { state_->load_all(); }
+
+std::optional<Proof> RootView::proof() const {
+  std::optional<Proof> weakest;
+  for (const State::Layer& layer : state_->layers) {
+    if (layer.index && (!weakest || layer.index->proof < *weakest)) weakest = layer.index->proof;
+  }
+  return weakest;
 }
 
 ReadCost RootView::cost() const {

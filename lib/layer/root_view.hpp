@@ -27,46 +27,70 @@ class Image;
 
 /// Something that is in the root. `path` is canonical: absolute, without links.
 struct Node {
-  std::string path;               // "/usr/bin/python3.11"
+  std::string path;                  // "/usr/bin/python3.11"
   EntryType type = EntryType::file;  // file, directory, symlink, devices, fifo (a hard link is what it names)
   std::uint64_t size = 0;
   std::uint32_t mode = 0;
   std::uint32_t uid = 0;
   std::uint32_t gid = 0;
   std::uint16_t elf_machine = 0;
-  std::string link;               // of a symlink
-  std::size_t layer = 0;          // position of the layer that it comes from, 0 the lowest
-  std::size_t entry = 0;          // position in that layer's index; meaningless for implied folders
+  std::string link;       // of a symlink
+  std::size_t layer = 0;  // position of the layer that it comes from, 0 the lowest
+  std::size_t entry = 0;  // position in that layer's index; meaningless for implied folders
 };
 
 /// What looking a path up came to.
 struct Lookup {
   enum class Status {
     found,
-    absent,       // no such path; links on the way lead somewhere
-    dangling,     // a link on the way leads to nothing
-    loop,         // more than 40 links
+    absent,    // no such path; links on the way lead somewhere
+    dangling,  // a link on the way leads to nothing
+    loop,      // more than 40 links
     not_a_directory,
   };
   Status status = Status::absent;
-  std::optional<Node> node;            // where found
-  std::vector<std::string> links;      // canonical paths of the links that were followed, in order
-  std::string missing;                 // canonical path of what is not there (absent, dangling)
+  std::optional<Node> node;        // where found
+  std::vector<std::string> links;  // canonical paths of the links that were followed, in order
+  std::string missing;             // canonical path of what is not there (absent, dangling)
   explicit operator bool() const { return status == Status::found; }
 };
 
 struct ReadCost {
-  std::uint64_t bytes_read = 0;     // blob bytes of layers
+  std::uint64_t bytes_read = 0;  // blob bytes of layers, tables of contents among them
   std::uint64_t bytes_total = 0;
   std::size_t layers_read = 0;
   std::size_t layers_total = 0;
+  std::size_t layers_cached = 0;  // answered from the cache; not among layers_read
+};
+
+/// How far the reading has to prove what it reads.
+enum class Assurance {
+  standard,  // each answer rests on a verified digest, or on a table of contents whose digest is in the manifest
+  full,      // every layer streams, digests and diff ids are checked, tables of contents are held against their tars
+};
+
+class LayerCache;
+
+struct ReadProgress {
+  std::uint64_t done = 0;   // bytes of layers
+  std::uint64_t total = 0;  // 0 where nobody knows
+  std::size_t layer = 0;    // that the last bytes came from
+  std::size_t layers = 0;
+};
+
+struct RootOptions {
+  /// Canonical-looking absolute paths whose contents are wanted beside the static table of patterns (captures.hpp), for
+  /// instance the entrypoint.
+  std::vector<std::string> capture_paths;
+  std::function<void(const ReadProgress&)> progress;  // may be empty; called from one thread at a time
+  LayerCache* cache = nullptr;                        // not asked under Assurance::full
+  Assurance assurance = Assurance::standard;
+  std::uint64_t file_limit = 3'000'000;  // --max-files: entries of a layer
 };
 
 class RootView {
  public:
-  /// `capture_paths`: canonical-looking absolute paths whose contents are wanted beside the static table of patterns
-  /// (captures.hpp), for instance the entrypoint. `progress` may be empty; it is called with bytes of layers read so far.
-  RootView(const Image& image, std::vector<std::string> capture_paths, std::function<void(std::uint64_t, std::uint64_t)> progress = {});
+  RootView(const Image& image, RootOptions options);
   ~RootView();
   RootView(const RootView&) = delete;
   RootView& operator=(const RootView&) = delete;
@@ -95,7 +119,12 @@ class RootView {
   /// Calls `visit` for everything below the root, parents first, siblings by bytes. Needs every layer.
   void walk(const std::function<void(const Node&)>& visit);
 
+  /// Reads what has not been read, so that every layer is proven; throws as reading does.
+  void read_all();
+
   ReadCost cost() const;
+  /// The weakest proof of the layers that answers came from so far; nothing where no layer was needed.
+  std::optional<Proof> proof() const;
   /// The digest to name a layer by in evidence: the blob's, else the diff id.
   std::string layer_name(std::size_t layer) const;
   /// The index of a layer, read if it was not.

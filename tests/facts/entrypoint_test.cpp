@@ -39,7 +39,7 @@ std::string ends(const Words& entrypoint, const std::vector<std::pair<std::strin
   image.layer(files);
   image.image_config.entrypoint = entrypoint;
   image.image_config.cmd = cmd;
-  RootView root(image, paths_named_by(image.config()));
+  RootView root(image, {.capture_paths = paths_named_by(image.config())});
   return shown(follow_entrypoint(image.config(), root));
 }
 

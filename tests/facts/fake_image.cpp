@@ -88,7 +88,7 @@ std::unique_ptr<ByteReader> FakeImage::open_layer(std::size_t index) const {
 
 FactsOf::FactsOf(const FakeImage& image)
     : knowledge(Knowledge::embedded()),
-      root(image, paths_named_by(image.config())),
+      root(image, {.capture_paths = paths_named_by(image.config())}),
       facts(facts_from_image(image, root, knowledge)) {}
 
 Files operator+(Files a, const Files& b) {

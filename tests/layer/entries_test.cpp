@@ -50,7 +50,8 @@ std::string described(const Entry& entry) {
 }
 std::vector<std::string> entries(const std::vector<std::string>& input) {
   std::vector<std::string> result;
-  for (const Entry& entry : read_one(tar_of(input)).entries) result.push_back(described(entry));
+  const LayerIndex index = read_one(tar_of(input));
+  for (const Entry entry : index.entries) result.push_back(described(entry));
   return result;
 }
 using Strings = std::vector<std::string>;

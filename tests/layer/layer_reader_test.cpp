@@ -32,7 +32,7 @@ Error failure(const MemoryImage& image, const LayerLimits& limits = {}) {
 
 std::string paths(const LayerIndex& index) {
   std::string text;
-  for (const Entry& entry : index.entries) text += (text.empty() ? "" : " ") + entry.path;
+  for (const Entry entry : index.entries) text += (text.empty() ? "" : " ") + entry.path;
   return text;
 }
 
@@ -169,7 +169,7 @@ TEST_CASE("names are cleaned and never leave the root", "[layer]") {
   MemoryImage image;
   image.tar({folder("."), file("./a"), file("/b"), file("x//y/./z"), file("../../etc/passwd"), file("x/../../c"), file("caf\xe9")});
   CHECK(paths(read(image)) == "a b x/y/z etc/passwd c caf\xe9");
-  CHECK(read(image).entries.front().path.empty());  // the root
+  CHECK(read(image).entries.at(0).path.empty());  // the root
 }
 
 TEST_CASE("whiteouts are told from what only looks like them", "[layer]") {

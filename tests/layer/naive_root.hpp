@@ -31,9 +31,9 @@ class NaiveRoot {
 
   NaiveRoot() : root_(new_folder(0)) {}
 
-  void apply(const std::vector<Entry>& entries) {
+  void apply(const EntryList& entries) {
     ++layer_;
-    for (const Entry& entry : entries) apply(entry);
+    for (const Entry entry : entries) apply(entry);
   }
 
   /// "file 3 <link>" by path, for everything below the root.

@@ -246,7 +246,7 @@ TEST_CASE("contents that were not kept are read by passing the layer again", "[r
   CHECK(image.opened.front() == 2);  // a small file is kept whole once it was asked for
   MemoryImage named;
   named.tar({file("start.sh", "#!/bin/sh")});
-  RootView with_path(named, {"/start.sh"});
+  RootView with_path(named, {.capture_paths = {"/start.sh"}});
   CHECK(with_path.read("/start.sh", 100) == "#!/bin/sh");
   CHECK(named.opened.front() == 1);
 }
