@@ -159,10 +159,6 @@ using ArchivePointer = std::unique_ptr<archive, FreeArchive>;
   throw Error(ErrorKind::image_corrupt, fmt::format("its tar is damaged: {}", reason != nullptr ? escape_for_display(reason) : std::string("no reason given")));
 }
 
-constexpr std::string_view whiteout_prefix = ".wh.";
-constexpr std::string_view opaque_name = ".wh..wh..opq";
-constexpr std::string_view reserved_prefix = ".wh..wh.";  // AUFS's own files and folders: never part of the root
-
 /// A name or a link's target as the tar has it.
 std::string_view raw_path(const char* text) {
   if (text == nullptr) throw Error(ErrorKind::image_corrupt, "its tar has an entry whose name cannot be read");
@@ -171,31 +167,14 @@ std::string_view raw_path(const char* text) {
   return path;
 }
 
-bool is_reserved(std::string_view path) {
-  for (const std::string_view component : clean_components(path)) {
-    if (component.starts_with(reserved_prefix)) return true;
-  }
-  return false;
-}
-
 /// The entry's type and paths; nothing where it is no part of the root.
 std::optional<Entry> describe(archive_entry* raw) {
   Entry entry;
-  entry.path = clean_path(raw_path(archive_entry_pathname(raw)));
-  const std::size_t slash = entry.path.rfind('/');
-  const std::string base = slash == std::string::npos ? entry.path : entry.path.substr(slash + 1);
-  const std::string folder = slash == std::string::npos ? std::string() : entry.path.substr(0, slash);
-  if (base == opaque_name && !is_reserved(folder)) {
-    entry.type = EntryType::opaque;
-    entry.path = folder;
-    return entry;
-  }
-  if (is_reserved(entry.path)) return std::nullopt;
-  if (base.starts_with(whiteout_prefix)) {
-    const std::string hidden = base.substr(whiteout_prefix.size());
-    if (hidden.empty() || hidden == "." || hidden == "..") return std::nullopt;
-    entry.type = EntryType::whiteout;
-    entry.path = folder.empty() ? hidden : folder + "/" + hidden;
+  EntryName name = entry_name(raw_path(archive_entry_pathname(raw)));
+  if (name.kind == EntryName::Kind::reserved) return std::nullopt;
+  entry.path = std::move(name.path);
+  if (name.kind != EntryName::Kind::plain) {
+    entry.type = name.kind == EntryName::Kind::opaque ? EntryType::opaque : EntryType::whiteout;
     return entry;
   }
   entry.mode = static_cast<std::uint32_t>(archive_entry_perm(raw)) & 07777;
