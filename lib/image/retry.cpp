@@ -1,0 +1,62 @@
+#include "image/retry.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <ctime>
+#include <string>
+#include <thread>
+
+#include "base/text.hpp"
+
+namespace imgforge {
+
+using std::chrono::milliseconds;
+
+namespace {
+
+constexpr std::size_t max_attempts = 6;
+
+}  // namespace
+
+bool is_retryable_status(int status) noexcept {
+  // 499 and 522 are no standard: nginx and Cloudflare answer so where the one behind them did not.
+  return status == 408 || status == 429 || status == 499 || status == 500 || status == 502 || status == 503 ||
+         status == 504 || status == 522;
+}
+
+bool is_worth_retrying(const HttpResponse& response) {
+  if (const auto& failure = response.failure()) return failure->kind == HttpFailure::Kind::interrupted;
+  return is_retryable_status(response.status());
+}
+
+std::optional<milliseconds> retry_after(const HttpResponse& response) {
+  const std::optional<std::string> text = response.header("retry-after");
+  if (!text || text->empty()) return std::nullopt;
+  constexpr std::uint64_t longest = 24 * 3600;
+  if (text->find_first_not_of("0123456789") == std::string::npos)
+    return milliseconds(1000 * std::min(to_number(*text).value_or(longest), longest));
+  const std::optional<std::time_t> when = parse_http_date(*text);
+  if (!when) return std::nullopt;
+  const std::time_t now = std::time(nullptr);
+  return milliseconds(*when <= now ? 0
+                                   : 1000 * std::min<std::uint64_t>(static_cast<std::uint64_t>(*when - now), longest));
+}
+
+bool RetryBudget::wait_after(const HttpResponse& response) {
+  if (!is_worth_retrying(response)) return false;
+  const std::optional<milliseconds> asked = response.failure() ? std::nullopt : retry_after(response);
+  return wait_for(asked.value_or(next_));
+}
+
+bool RetryBudget::wait() { return wait_for(next_); }
+
+bool RetryBudget::wait_for(milliseconds pause) {
+  if (attempts_ == max_attempts || pause > left_) return false;
+  std::this_thread::sleep_for(pause);
+  ++attempts_;
+  left_ -= pause;
+  next_ *= 2;
+  return true;
+}
+
+}  // namespace imgforge
