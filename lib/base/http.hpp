@@ -43,6 +43,11 @@ struct Url {
 bool is_loopback_host(std::string_view host) noexcept;
 /// Whether a host is an address of the link (169.254.0.0/16, fe80::/10), where clouds keep their metadata servers.
 bool is_link_local_host(std::string_view host) noexcept;
+/// Whether a host is a name or an address that leads to this machine, its link, a private network, or nowhere public:
+/// the two above, 10/8, 172.16/12, 192.168/16, 100.64/10, 0/8, 192.0.0/24, 198.18/15, multicast and what is reserved
+/// above it, fc00::/7, "::", the same inside of IPv6 (mapped, NAT64, 6to4), and the name of Google's metadata server.
+/// Other names are public here: what they resolve to is not looked at.
+bool is_inner_host(std::string_view host) noexcept;
 
 /// A date as headers write it (RFC 9110 section 5.6.7, the old forms too).
 std::optional<std::time_t> parse_http_date(std::string_view text);

@@ -59,6 +59,16 @@ std::optional<std::uint32_t> ipv4(std::string_view host) {
   return ntohl(address.s_addr);
 }
 
+/// Not on the public Internet. IANA's registry of special-purpose addresses.
+bool is_inner_ipv4(std::uint32_t address) {
+  const auto within = [&](std::uint32_t network, int bits) {
+    return (address >> (32 - bits)) == (network >> (32 - bits));
+  };
+  return within(0x00000000, 8) || within(0x0A000000, 8) || within(0x64400000, 10) || within(0x7F000000, 8) ||
+         within(0xA9FE0000, 16) || within(0xAC100000, 12) || within(0xC0000000, 24) || within(0xC0A80000, 16) ||
+         within(0xC6120000, 15) || address >= 0xE0000000;
+}
+
 /// The address in brackets; of an IPv4 address mapped into IPv6, that one.
 struct Address {
   std::optional<std::uint32_t> v4;
@@ -116,6 +126,27 @@ bool is_link_local_host(std::string_view host) noexcept {
   const Address address = address_of(host);
   if (address.v4) return (*address.v4 >> 16) == 0xA9FE;
   return address.v6 && IN6_IS_ADDR_LINKLOCAL(&*address.v6);
+}
+
+bool is_inner_host(std::string_view host) noexcept {
+  while (host.ends_with('.')) host.remove_suffix(1);
+  if (host == "metadata.google.internal" || host == "metadata" || is_loopback_host(host) || is_link_local_host(host))
+    return true;
+  const Address address = address_of(host);
+  if (address.v4) return is_inner_ipv4(*address.v4);
+  if (!address.v6) return false;
+  const in6_addr& v6 = *address.v6;
+  const auto low = [&](std::size_t at) {
+    std::uint32_t value = 0;
+    std::memcpy(&value, v6.s6_addr + at, sizeof value);
+    return ntohl(value);
+  };
+  if ((v6.s6_addr[0] & 0xFE) == 0xFC || v6.s6_addr[0] == 0xFF) return true;                      // private, multicast
+  if ((v6.s6_addr[0] == 0xFE) && (v6.s6_addr[1] & 0xC0) == 0xC0) return true;                    // site-local, of old
+  if (low(0) == 0 && low(4) == 0 && low(8) == 0) return low(12) <= 1 || is_inner_ipv4(low(12));  // "::", ::a.b.c.d
+  if (low(0) == 0x0064FF9B) return is_inner_ipv4(low(12));                                       // NAT64
+  if ((low(0) >> 16) == 0x2002) return is_inner_ipv4((low(0) << 16) | (low(4) >> 16));           // 6to4
+  return false;
 }
 
 std::optional<std::time_t> parse_http_date(std::string_view text) {
