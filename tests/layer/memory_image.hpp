@@ -143,7 +143,14 @@ class MemoryImage final : public Image {
   /// A plain tar of these members.
   MemoryImage& tar(const std::vector<std::string>& members) { return add(tar_of(members)); }
 
+  MemoryImage& annotate(const std::string& name, const std::string& value) {
+    layers_.back().annotations[name] = value;
+    return *this;
+  }
+
   mutable std::vector<int> opened;  // how often each layer was opened
+  mutable std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges;  // that were asked for: offset and length
+  bool has_ranges = true;
 
   const ImageConfig& config() const override { return config_; }
   const std::vector<LayerBlob>& layers() const override { return layers_; }
@@ -151,27 +158,33 @@ class MemoryImage final : public Image {
   const Digest& config_digest() const override { return *digest_; }
   std::unique_ptr<ByteReader> open_layer(std::size_t index) const override {
     ++opened.at(index);
-    class Reader final : public ByteReader {
-     public:
-      explicit Reader(const std::string& bytes) : bytes_(bytes) {}
-      std::size_t read(char* buffer, std::size_t size) override {
-        // Odd portions, as a network gives them.
-        const std::size_t count = std::min({size, bytes_.size() - at_, at_ % 2 == 0 ? std::size_t{4093} : std::size_t{777}});
-        std::memcpy(buffer, bytes_.data() + at_, count);
-        at_ += count;
-        return count;
-      }
-
-     private:
-      const std::string& bytes_;
-      std::size_t at_ = 0;
-    };
     return std::make_unique<Reader>(blobs_.at(index));
+  }
+  std::unique_ptr<ByteReader> open_layer_range(std::size_t index, std::uint64_t offset, std::uint64_t length) const override {
+    if (!has_ranges) return nullptr;
+    ranges.emplace_back(offset, length);
+    return std::make_unique<Reader>(blobs_.at(index).substr(offset, length));
   }
   const std::string& name() const override { return name_; }
   std::uint64_t bytes_read() const override { return 0; }
 
  private:
+  class Reader final : public ByteReader {
+   public:
+    explicit Reader(std::string bytes) : bytes_(std::move(bytes)) {}
+    std::size_t read(char* buffer, std::size_t size) override {
+      // Odd portions, as a network gives them.
+      const std::size_t count = std::min({size, bytes_.size() - at_, at_ % 2 == 0 ? std::size_t{4093} : std::size_t{777}});
+      std::memcpy(buffer, bytes_.data() + at_, count);
+      at_ += count;
+      return count;
+    }
+
+   private:
+    std::string bytes_;
+    std::size_t at_ = 0;
+  };
+
   ImageConfig config_;
   std::vector<LayerBlob> layers_;
   std::vector<std::string> blobs_;
