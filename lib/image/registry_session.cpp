@@ -169,7 +169,7 @@ void RegistrySession::log_in(const Url& registry, const HttpResponse& response, 
     }
   }
   CredentialLookup lookup;
-  if (basic) lookup = find_credentials(reference_.host());
+  if (basic) lookup = find_credentials({reference_.host(), reference_.repository()}, "");
   if (lookup.found) {
     const std::lock_guard lock(mutex_);
     if (registry.same_origin(origin_)) authorization_ = lookup.found->basic();
