@@ -49,6 +49,9 @@ bool is_link_local_host(std::string_view host) noexcept;
 /// Other names are public here: what they resolve to is not looked at.
 bool is_inner_host(std::string_view host) noexcept;
 
+/// "a=1&b=x%2Fy": names and values as application/x-www-form-urlencoded, and as a query.
+std::string form_encode(const std::vector<std::pair<std::string, std::string>>& fields);
+
 /// A date as headers write it (RFC 9110 section 5.6.7, the old forms too).
 std::optional<std::time_t> parse_http_date(std::string_view text);
 

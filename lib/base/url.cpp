@@ -149,6 +149,27 @@ bool is_inner_host(std::string_view host) noexcept {
   return false;
 }
 
+std::string form_encode(const std::vector<std::pair<std::string, std::string>>& fields) {
+  std::string result;
+  const auto append = [&](std::string_view text) {
+    for (const char c : text) {
+      const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+                         c == '.' || c == '_' || c == '~';
+      if (plain)
+        result += c;
+      else
+        result += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+    }
+  };
+  for (const auto& [name, value] : fields) {
+    if (!result.empty()) result += '&';
+    append(name);
+    result += '=';
+    append(value);
+  }
+  return result;
+}
+
 std::optional<std::time_t> parse_http_date(std::string_view text) {
   const std::time_t when = curl_getdate(std::string(text).c_str(), nullptr);
   return when < 0 ? std::nullopt : std::optional(when);

@@ -67,3 +67,9 @@ TEST_CASE("other spellings of an address are the address", "[url]") {
     CHECK((!parsed || is_inner_host(parsed->host)));
   }
 }
+
+TEST_CASE("forms", "[url]") {
+  CHECK(form_encode({}).empty());
+  CHECK(form_encode({{"scope", "repository:a/b:pull"}, {"x y", "&=+\r\n\xff"}}) ==
+        "scope=repository%3Aa%2Fb%3Apull&x%20y=%26%3D%2B%0D%0A%FF");
+}
