@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/error.hpp"
-#include "layer/memory_image.hpp"
+#include "../layer/memory_image.hpp"
 #include "layer/toc.hpp"
 
 using namespace imgforge;
