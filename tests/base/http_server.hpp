@@ -28,6 +28,7 @@ struct ReceivedRequest {
   std::string method;
   std::string target;
   std::map<std::string, std::string> headers;  // names in lower case
+  std::string body;                            // as long as its Content-Length said
   std::string header(const std::string& name) const {
     const auto found = headers.find(name);
     return found == headers.end() ? "" : found->second;
@@ -139,6 +140,16 @@ class HttpServer {
         request.headers[lower(head[i].substr(0, colon))] = trim(head[i].substr(colon + 1));
       }
       pending.erase(0, end + 4);
+      const std::size_t length = to_number(request.header("content-length")).value_or(0);
+      while (pending.size() < length) {
+        char buffer[4096];
+        if (!wait(socket, POLLIN)) return;
+        const ssize_t count = ::recv(socket, buffer, sizeof buffer, 0);
+        if (count <= 0) return;
+        pending.append(buffer, static_cast<std::size_t>(count));
+      }
+      request.body = pending.substr(0, length);
+      pending.erase(0, length);
       {
         const std::lock_guard lock(mutex_);
         requests_.push_back(request);
