@@ -14,6 +14,7 @@
 
 #include "base/http.hpp"
 #include "base/reference.hpp"
+#include "image/registry_login.hpp"
 #include "image/source.hpp"
 
 namespace imgforge {
@@ -34,8 +35,8 @@ struct RegistryAnswer {
 /// Thread-safe.
 class RegistrySession {
  public:
-  /// Throws Error(usage) where the reference's host cannot be one.
-  RegistrySession(const Reference& reference, const SourceOptions& options);
+  /// Throws Error(usage) where the reference's host cannot be one. `mirror`: it stands in for another registry.
+  RegistrySession(const Reference& reference, const SourceOptions& options, bool mirror = false);
 
   const Reference& reference() const noexcept { return reference_; }
 
@@ -53,19 +54,17 @@ class RegistrySession {
 
  private:
   Url origin() const;
-  std::string authorization_for(const Url& registry) const;
+  /// Whether plain HTTP is to be tried from now on, since the host does not speak TLS.
   bool fall_back(const Url& registry, const HttpFailure& failure);
-  std::string way_out() const;
-  void log_in(const Url& registry, const HttpResponse& response, bool was_sent);
 
   Reference reference_;
   bool insecure_;
   bool may_be_plain_ = false;
   Url plain_;
   HttpClient client_;
+  RegistryLogin login_;
   mutable std::mutex mutex_;
-  Url origin_;                 // scheme, host and port of the registry, as they turned out
-  std::string authorization_;  // for that origin alone
+  Url origin_;  // scheme, host and port of the registry, as they turned out
 };
 
 }  // namespace imgforge

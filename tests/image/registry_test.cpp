@@ -4,7 +4,9 @@
 #include <ctime>
 
 #include "base/http_server.hpp"
+#include "image/environment.hpp"
 #include "image/redirect.hpp"
+#include "image/scripted_registry.hpp"
 #include "image/support.hpp"
 
 using namespace imgforge;
@@ -12,43 +14,9 @@ using namespace imgforge::test;
 
 namespace {
 
-// Never the login of whoever runs the tests.
-[[maybe_unused]] const int no_login = ::setenv("DOCKER_CONFIG", "/nonexistent", 1);
+const CleanEnvironment no_login;
 
-/// Answers like a registry with one tiny image "x/worker"; `first` may answer instead.
-class Registry {
- public:
-  explicit Registry(std::function<std::optional<Reply>(const ReceivedRequest&)> first = {})
-      : first_(std::move(first)), server([this](const ReceivedRequest& request) { return answer(request); }) {}
-
-  Reply answer(const ReceivedRequest& request) const {
-    if (first_) {
-      if (std::optional<Reply> special = first_(request)) return *special;
-    }
-    const std::string digest = Digest::of(image.manifest).to_string();
-    if (request.target == "/v2/x/worker/manifests/1" || request.target == "/v2/x/worker/manifests/" + digest) {
-      return reply(200, image.manifest,
-                   {fmt::format("Content-Type: {}", oci_manifest_type), "Docker-Content-Digest: " + digest});
-    }
-    std::vector<std::string> blobs = image.layers;
-    blobs.push_back(image.config);
-    for (const std::string& blob : blobs) {
-      if (request.target == "/v2/x/worker/blobs/" + Digest::of(blob).to_string()) return reply(200, blob);
-    }
-    return reply(404, R"({"errors":[{"code":"MANIFEST_UNKNOWN","message":"manifest unknown"}]})");
-  }
-
-  std::string name(const std::string& selector = ":1") const { return server.host() + "/x/worker" + selector; }
-  std::string layer_target() const { return "/v2/x/worker/blobs/" + Digest::of(image.layers[1]).to_string(); }
-
-  TinyImage image;
-
- private:
-  std::function<std::optional<Reply>(const ReceivedRequest&)> first_;
-
- public:
-  HttpServer server;
-};
+using Registry = ScriptedRegistry;
 
 bool is_manifest(const ReceivedRequest& request) { return request.target.find("/manifests/") != std::string::npos; }
 
@@ -156,18 +124,6 @@ TEST_CASE("credentials that are refused are not tried again, nor shown", "[regis
   CHECK_FALSE(mentions(error, "sesame"));
   CHECK_FALSE(mentions(error, "am9lOnNlc2FtZQ"));
   CHECK(registry.server.requests().size() == 2);
-}
-
-TEST_CASE("a token challenge is refused with the way out", "[registry]") {
-  Registry registry([](const ReceivedRequest&) {
-    return reply(401, "", {R"(WWW-Authenticate: Bearer realm="https://auth.example/token",service="x")"});
-  });
-  const Login login(registry.server.host());
-  const Error error = error_of_opening(registry.name());
-  CHECK(error.kind() == ErrorKind::image_access);
-  CHECK(mentions(error, "token"));
-  CHECK(mentions(error, "skopeo copy docker://" + registry.name()));
-  CHECK(registry.server.requests().size() == 1);
 }
 
 TEST_CASE("hostile: redirects drop the credentials, also on another port (GHSA-vh4v)", "[registry][hostile]") {
