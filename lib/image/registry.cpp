@@ -1,12 +1,16 @@
 // Images of registries: distribution-spec 1.1, "Pulling manifests" and "Pulling blobs".
 #include <fmt/format.h>
 
+#include <mutex>
 #include <utility>
+#include <vector>
 
 #include "base/error.hpp"
 #include "base/http.hpp"
 #include "base/reference.hpp"
 #include "base/text.hpp"
+#include "image/mirror.hpp"
+#include "image/registry_answer.hpp"
 #include "image/registry_blob.hpp"
 #include "image/registry_session.hpp"
 #include "image/store.hpp"
@@ -19,29 +23,74 @@ std::string without_parameters(std::string_view content_type) {
   return lower(trim(content_type.substr(0, content_type.find(';'))));
 }
 
+/// The mirrors of a registry, and it: whoever has a thing gives it.
+class Places {
+ public:
+  Places(const Reference& reference, const SourceOptions& options) {
+    for (const Reference& mirror : mirrored(reference, options.mirrors))
+      sessions_.push_back(std::make_shared<RegistrySession>(mirror, options, true));
+    sessions_.push_back(std::make_shared<RegistrySession>(reference, options));
+    failed_.resize(sessions_.size());
+  }
+
+  /// What `action` makes of the first place where it does not fail. A mirror that could not be reached is not asked
+  /// again. The error is the registry's own, with what the mirrors said. Thread-safe.
+  template <class Action>
+  auto ask(Action action) const -> decltype(action(std::shared_ptr<RegistrySession>())) {
+    std::string mirrors;
+    for (std::size_t i = 0; i + 1 < sessions_.size(); ++i) {
+      std::string failure = failure_of(i);
+      if (failure.empty()) {
+        try {
+          return action(sessions_[i]);
+        } catch (const Error& error) {
+          failure = fmt::format("; its mirror {} failed before: {}", sessions_[i]->reference().host(), error.message());
+          if (error.kind() == ErrorKind::image_network || error.kind() == ErrorKind::image_access) fail(i, failure);
+        }
+      }
+      mirrors += failure;
+    }
+    try {
+      return action(sessions_.back());
+    } catch (const Error& error) {
+      if (mirrors.empty()) throw;
+      throw Error(error.kind(), error.message() + mirrors, error.hint());
+    }
+  }
+
+ private:
+  std::string failure_of(std::size_t place) const {
+    const std::lock_guard lock(mutex_);
+    return failed_[place];
+  }
+  void fail(std::size_t place, const std::string& why) const {
+    const std::lock_guard lock(mutex_);
+    failed_[place] = why;
+  }
+
+  std::vector<std::shared_ptr<RegistrySession>> sessions_;  // the registry itself is the last one
+  mutable std::mutex mutex_;
+  mutable std::vector<std::string> failed_;  // why a place is not asked any more
+};
+
 class RegistryStore final : public BlobStore {
  public:
-  explicit RegistryStore(std::shared_ptr<RegistrySession> session) : session_(std::move(session)) {}
+  explicit RegistryStore(std::shared_ptr<const Places> places) : places_(std::move(places)) {}
 
   std::unique_ptr<ByteReader> open_blob(const Descriptor& descriptor, std::string_view what) const override {
-    return open_registry_blob(session_, descriptor, what);
+    return places_->ask([&](std::shared_ptr<RegistrySession> session) {
+      return open_registry_blob(std::move(session), descriptor, what);
+    });
   }
 
   std::unique_ptr<ByteReader> open_manifest(const Descriptor& descriptor) const override {
-    return open_registry_manifest(session_, descriptor);
+    return places_->ask([&](std::shared_ptr<RegistrySession> session) {
+      return open_registry_manifest(std::move(session), descriptor);
+    });
   }
 
  private:
-  std::shared_ptr<RegistrySession> session_;
-};
-
-class ResponseReader final : public ByteReader {
- public:
-  explicit ResponseReader(HttpResponse& response) : response_(response) {}
-  std::size_t read(char* buffer, std::size_t size) override { return response_.read(buffer, size); }
-
- private:
-  HttpResponse& response_;
+  std::shared_ptr<const Places> places_;
 };
 
 /// What Content-Type says about a manifest, where it says anything: proxies and old registries send a generic type.
@@ -56,8 +105,7 @@ Document top_document(RegistrySession& session) {
   constexpr std::string_view what = "the manifest";
   const Reference& reference = session.reference();
   HttpResponse response = session.open({"manifests/" + reference.identifier(), accepted_manifests, what});
-  ResponseReader reader(response);
-  std::string bytes = read_all(reader, max_document_bytes, what);
+  std::string bytes = read_body(response, max_document_bytes, what);
   const std::string announced = response.header("docker-content-digest").value_or("");
   const std::optional<Digest> claim = Digest::parse(announced);
   if (!claim && (announced.starts_with("sha256:") || announced.starts_with("sha512:"))) {
@@ -84,9 +132,9 @@ std::unique_ptr<Image> open_registry_image(std::string_view name, const SourceOp
   if (!reference)
     throw Error(ErrorKind::usage, "it is no image reference: " + why,
                 "as in python:3.11, or europe-docker.pkg.dev/PROJECT/REPOSITORY/IMAGE:TAG");
-  const auto session = std::make_shared<RegistrySession>(*reference, options);
-  Document top = top_document(*session);
-  return assemble_image(std::make_shared<RegistryStore>(session), std::move(top), options, reference->to_full_string());
+  const auto places = std::make_shared<const Places>(*reference, options);
+  Document top = places->ask([](const std::shared_ptr<RegistrySession>& session) { return top_document(*session); });
+  return assemble_image(std::make_shared<RegistryStore>(places), std::move(top), options, reference->to_full_string());
 }
 
 }  // namespace imgforge

@@ -20,7 +20,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds loopback_connect_timeout{5'000};
+constexpr milliseconds short_connect_timeout{5'000};  // of hosts that are near, or that others can stand in for
 
 /// For where a registry redirects to another that gives everybody a token (registry.k8s.io does): that one's token,
 /// asked for without any credentials. Empty where its challenge is none for a token that everybody gets.
@@ -47,7 +47,7 @@ std::string anonymous_authorization(HttpClient& client, const Url& url, const Ht
 }  // namespace
 
 RegistrySession::RegistrySession(const Reference& reference, const SourceOptions& options, bool mirror)
-    : reference_(reference), insecure_(options.insecure), login_(reference, options, mirror, client_) {
+    : reference_(reference), insecure_(options.insecure), mirror_(mirror), login_(reference, options, mirror, client_) {
   const std::string host = reference.host() == "docker.io" ? "registry-1.docker.io" : reference.host();
   const std::optional<Url> https = Url::parse("https://" + host + "/v2/");
   const std::optional<Url> http = Url::parse("http://" + host + "/v2/");
@@ -59,7 +59,7 @@ RegistrySession::RegistrySession(const Reference& reference, const SourceOptions
 }
 
 HttpResponse RegistrySession::open(const RegistryRequest& request) {
-  RetryBudget budget;
+  RetryBudget budget = mirror_ ? RetryBudget::short_one() : RetryBudget();
   for (;;) {
     RegistryAnswer answer = ask(request);
     const int status = answer.response.status();
@@ -92,7 +92,7 @@ RegistryAnswer RegistrySession::ask(const RegistryRequest& wanted) {
     if (!wanted.accept.empty()) request.headers.emplace_back("Accept", wanted.accept);
     const std::string authorization = at_registry ? login_.authorization(registry) : visitor;
     if (!authorization.empty()) request.headers.emplace_back("Authorization", authorization);
-    if (is_loopback_host(url.host)) request.connect_timeout = loopback_connect_timeout;
+    if (mirror_ || is_loopback_host(url.host)) request.connect_timeout = short_connect_timeout;
     HttpResponse response = client_.get(request);
     if (response.failure()) {
       if (at_registry && redirects == 0 && fall_back(registry, *response.failure())) {

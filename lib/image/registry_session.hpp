@@ -59,6 +59,7 @@ class RegistrySession {
 
   Reference reference_;
   bool insecure_;
+  bool mirror_;
   bool may_be_plain_ = false;
   Url plain_;
   HttpClient client_;

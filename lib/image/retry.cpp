@@ -12,12 +12,6 @@ namespace imgforge {
 
 using std::chrono::milliseconds;
 
-namespace {
-
-constexpr std::size_t max_attempts = 6;
-
-}  // namespace
-
 bool is_retryable_status(int status) noexcept {
   // 499 and 522 are no standard: nginx and Cloudflare answer so where the one behind them did not.
   return status == 408 || status == 429 || status == 499 || status == 500 || status == 502 || status == 503 ||
@@ -51,9 +45,9 @@ bool RetryBudget::wait_after(const HttpResponse& response) {
 bool RetryBudget::wait() { return wait_for(next_); }
 
 bool RetryBudget::wait_for(milliseconds pause) {
-  if (attempts_ == max_attempts || pause > left_) return false;
+  if (attempts_left_ == 0 || pause > left_) return false;
   std::this_thread::sleep_for(pause);
-  ++attempts_;
+  --attempts_left_;
   left_ -= pause;
   next_ *= 2;
   return true;

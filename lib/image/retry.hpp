@@ -21,6 +21,15 @@ std::optional<std::chrono::milliseconds> retry_after(const HttpResponse& respons
 /// The attempts for one manifest or blob: so many, and so much waiting in all.
 class RetryBudget {
  public:
+  RetryBudget() = default;
+  /// For what can be had elsewhere.
+  static RetryBudget short_one() {
+    RetryBudget budget;
+    budget.attempts_left_ = 1;
+    budget.left_ = std::chrono::seconds(2);
+    return budget;
+  }
+
   /// Waits before the next attempt, as long as the server asked or ever longer; false where it is not to be made: the
   /// answer is none that passes, or the attempts or the time are used up.
   bool wait_after(const HttpResponse& response);
@@ -30,7 +39,7 @@ class RetryBudget {
  private:
   bool wait_for(std::chrono::milliseconds pause);
 
-  std::size_t attempts_ = 1;
+  std::size_t attempts_left_ = 5;
   std::chrono::milliseconds left_{30'000};
   std::chrono::milliseconds next_{300};
 };
