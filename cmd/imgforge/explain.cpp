@@ -23,14 +23,7 @@ int explain(const std::string& id) {
     for (const Rule& rule : all_rules()) print(fmt::format("{:<34} {:<8} {}\n", rule.id, to_string(rule.level), rule.title));
     return 0;
   }
-  const Rule* rule = find_rule(id);
-  if (rule == nullptr) {
-    std::vector<std::string> known;
-    for (const Rule& other : all_rules()) known.emplace_back(other.id);
-    const auto meant = nearest(id, known);
-    throw Error(ErrorKind::usage, fmt::format("there is no rule {}", escape_for_display(id)),
-                meant ? fmt::format("did you mean {}?", *meant) : std::string("imgforge explain lists them all"));
-  }
+  const Rule* rule = &rule_named(id);
   print(fmt::format("{}  ({})\n\n  A finding when {}.\n\n  why     {}\n  mend    {}\n  source  {}\n", palette.bold(rule->id), to_string(rule->level), rule->title, rule->why,
                     rule->mend, rule->source));
   for (const Example& example : examples_of(rule->id)) {

@@ -5,6 +5,7 @@
 #include "command.hpp"
 #include "facts/from_image.hpp"
 #include "options.hpp"
+#include "reading.hpp"
 #include "report/inspect_page.hpp"
 
 namespace imgforge {
@@ -14,6 +15,7 @@ namespace {
 struct InspectOptions {
   std::string image;
   ImageOptions source;
+  ReadingOptions reading;
   std::string format = "text";
   std::string knowledge;
 };
@@ -23,8 +25,9 @@ int inspect(const InspectOptions& options) {
   const std::unique_ptr<Image> image = open_image(options.image, source_options(options.source));
   std::string page;
   {
-    Progress progress(options.image);
-    RootView root(*image, RootOptions{.capture_paths = paths_named_by(image->config()), .progress = [&](const ReadProgress& now) { progress.show(now.done, now.total); }});
+    const std::unique_ptr<LayerCache> cache = open_cache(options.reading);
+    Progress progress(options.image, progress_mode(options.reading.progress));
+    RootView root(*image, root_options(options.reading, *image, cache.get(), progress));
     const Facts facts = facts_from_image(*image, root, knowledge);
     page = options.format == "json" ? inspect_json(*image, facts, root) : inspect_text(*image, facts, root, {color_on_stdout(), false});
   }
@@ -40,6 +43,7 @@ void add_inspect(CLI::App& app, Action& action) {
   command->footer("Examples:\n  imgforge inspect oci:build/worker\n  imgforge inspect --format json docker-archive:worker.tar | jq .facts.interpreters");
   command->add_option("IMAGE", options->image, "The image, named as for verify")->required()->type_name("");
   add_image_options(*command, options->source);
+  add_reading_options(*command, options->reading);
   command->add_option("--format", options->format, "text or json")->check(CLI::IsMember({"text", "json"}))->type_name("FORMAT")->capture_default_str();
   command->add_option("--knowledge", options->knowledge, "Lay the tables of this folder over the built-in ones")->type_name("DIR");
   command->callback([options, &action] { action = [options] { return inspect(*options); }; });

@@ -10,17 +10,22 @@
 #include "base/error.hpp"
 #include "base/file.hpp"
 #include "base/text.hpp"
+#include "image/mirror.hpp"
 
 namespace imgforge {
 
 void add_image_options(CLI::App& command, ImageOptions& options) {
   command.add_option("--platform", options.platform, "Which image of an index: OS/ARCHITECTURE[/VARIANT] (default linux/amd64)")->type_name("PLATFORM");
   command.add_flag("--insecure", options.insecure, "Registries may speak plain HTTP, and their certificates are not checked");
+  command.add_option("--authfile", options.authfile, "Logins for registries: an auth.json or config.json, instead of the usual places")->type_name("FILE");
+  command.add_option("--mirror", options.mirrors, "Ask this registry first: docker.io=localhost:5000[/PREFIX]; may be given several times")->type_name("FROM=TO")->expected(1)->allow_extra_args(false)->take_all();
 }
 
 SourceOptions source_options(const ImageOptions& options) {
   SourceOptions source;
   source.insecure = options.insecure;
+  source.authfile = options.authfile;
+  for (const std::string& mirror : options.mirrors) source.mirrors.push_back(parse_mirror(mirror));
   if (options.platform.empty()) return source;
   const auto platform = Platform::parse(options.platform);
   if (!platform) {
@@ -51,21 +56,6 @@ Date date_or_today(const std::string& text) {
 bool color_on_stdout() {
   const char* no_color = std::getenv("NO_COLOR");
   return ::isatty(STDOUT_FILENO) == 1 && (no_color == nullptr || *no_color == '\0');
-}
-
-Progress::Progress(std::string name) : name_(std::move(name)), terminal_(::isatty(STDERR_FILENO) == 1) {}
-
-Progress::~Progress() {
-  if (shown_) tell("\r\x1b[K");
-}
-
-void Progress::show(std::uint64_t done, std::uint64_t total) {
-  if (!terminal_ || total == 0) return;
-  const auto percent = static_cast<unsigned>(done * 100 / total);
-  if (percent == last_percent_) return;
-  last_percent_ = percent;
-  shown_ = true;
-  tell(fmt::format("\r\x1b[Kreading {}: {} of {} ({} %)", display_safe(name_).substr(0, 60), human_size(done), human_size(total), percent));
 }
 
 void add_output_options(CLI::App& command, OutputOptions& options) {

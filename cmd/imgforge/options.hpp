@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/date.hpp"
 #include "image/platform.hpp"
@@ -22,6 +23,8 @@ namespace imgforge {
 struct ImageOptions {
   std::string platform;  // as written; empty where it was not asked for
   bool insecure = false;
+  std::string authfile;
+  std::vector<std::string> mirrors;  // FROM=TO, as written
 };
 
 void add_image_options(CLI::App& command, ImageOptions& options);
@@ -40,22 +43,6 @@ Date date_or_today(const std::string& text);
 
 /// Whether to colour what goes to stdout: a terminal, and NO_COLOR (no-color.org) is not set.
 bool color_on_stdout();
-
-/// Shows how far reading has come, on stderr, only where that is a terminal; takes itself away at the end.
-class Progress {
- public:
-  explicit Progress(std::string name);
-  ~Progress();
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
-  void show(std::uint64_t done, std::uint64_t total);
-
- private:
-  std::string name_;
-  bool terminal_;
-  bool shown_ = false;
-  unsigned last_percent_ = 101;
-};
 
 /// The whole text to stdout. Throws Error(file).
 void print(std::string_view text);

@@ -13,6 +13,7 @@
 #include "command.hpp"
 #include "facts/from_image.hpp"
 #include "options.hpp"
+#include "reading.hpp"
 #include "recipe/parse.hpp"
 #include "report/facts_json.hpp"
 #include "report/report.hpp"
@@ -24,6 +25,9 @@ namespace {
 struct VerifyOptions {
   std::vector<std::string> images;
   ImageOptions image;
+  ReadingOptions reading;
+  std::string depth = "full";
+  std::vector<std::string> select;
   std::string recipe;
   std::string target;
   OutputOptions output;
@@ -46,7 +50,7 @@ std::optional<Recipe> recipe_of_file(const std::string& path) {
 }
 
 Subject verify_one(const std::string& name, const VerifyOptions& options, const std::optional<Recipe>& given, std::optional<Runner> target,
-                   const Knowledge& knowledge, const Date& today) {
+                   const Knowledge& knowledge, const Date& today, LayerCache* cache) {
   Subject subject;
   subject.name = name;
   std::unique_ptr<Image> image;
@@ -56,9 +60,10 @@ Subject verify_one(const std::string& name, const VerifyOptions& options, const 
     image = open_image(name, source);
     subject.digest = (image->digest() ? *image->digest() : image->config_digest()).to_string();
     subject.platform = image->config().platform.to_string();
-    Progress progress(name);
-    root = std::make_unique<RootView>(*image, RootOptions{.capture_paths = paths_named_by(image->config()), .progress = [&](const ReadProgress& now) { progress.show(now.done, now.total); }});
-    const Facts facts = facts_from_image(*image, *root, knowledge);
+    Progress progress(name, progress_mode(options.reading.progress));
+    root = std::make_unique<RootView>(*image, root_options(options.reading, *image, cache, progress));
+    subject.depth = options.depth == "contract" ? Depth::contract : Depth::full;
+    const Facts facts = facts_from_image(*image, *root, knowledge, subject.depth);
 
     std::optional<Recipe> recipe = given;
     Case input{facts, knowledge, nullptr, false, {}, {}, {}, today};
@@ -78,8 +83,9 @@ Subject verify_one(const std::string& name, const VerifyOptions& options, const 
     input.recipe = recipe ? &*recipe : nullptr;
     input.judged_as = judge_target(facts, input.recipe, target, given ? RecipeFrom::user : RecipeFrom::label);
     subject.judged_as = input.judged_as;
-    const CheckOptions judging{*parse_level(options.fail_on)};
+    const CheckOptions judging{*parse_level(options.fail_on), subject.depth, options.select};
     subject.outcome = check(input, judging);
+    if (options.reading.assurance == "full") root->read_all();
     // Never those of the label: an image cannot waive its own faults.
     Ignores ignores;
     if (given) ignores.add(*given);
@@ -98,7 +104,10 @@ Subject verify_one(const std::string& name, const VerifyOptions& options, const 
     subject.error = SubjectError{error.kind(), error.message(), error.hint()};
     subject.outcome = {};
   }
-  if (root) subject.cost = root->cost();
+  if (root) {
+    subject.cost = root->cost();
+    subject.proof = root->proof();
+  }
   if (image) {
     subject.cost.bytes_read += image->bytes_read();
     subject.cost.bytes_total += image->bytes_read();
@@ -110,10 +119,12 @@ int verify(const VerifyOptions& options) {
   std::optional<Runner> target;
   if (!options.target.empty()) target = target_of(options.target);
   for (const std::string& text : options.ignores) Ignores().add_option(text);  // before any image is opened
+  for (const std::string& id : options.select) rule_named(id);
   const Knowledge knowledge = load_knowledge(options.knowledge);
   const std::optional<Recipe> recipe = recipe_of_file(options.recipe);
+  const std::unique_ptr<LayerCache> cache = open_cache(options.reading);
   Report report{{}, date_or_today(options.today), knowledge.version(), *parse_level(options.fail_on)};
-  for (const std::string& name : options.images) report.subjects.push_back(verify_one(name, options, recipe, target, knowledge, report.today));
+  for (const std::string& name : options.images) report.subjects.push_back(verify_one(name, options, recipe, target, knowledge, report.today, cache.get()));
   write_report(report, options.output);
   return exit_code(report, options.strict);
 }
@@ -129,11 +140,20 @@ void add_verify(CLI::App& app, Action& action) {
       "Examples:\n"
       "  imgforge verify europe-docker.pkg.dev/PROJECT/REPO/worker:1\n"
       "  imgforge verify --recipe worker.yaml docker-archive:worker.tar\n"
+      "  imgforge verify --depth contract --select beam/boot-missing europe-docker.pkg.dev/PROJECT/REPO/worker:1\n"
       "  imgforge verify --format json --strict oci:build/worker");
   command->add_option("IMAGE", options->images, "Images to verify")->required()->type_name("");
   command->add_option("--recipe", options->recipe, "Hold the image against this recipe instead of the one in its label")->type_name("FILE");
   command->add_option("--target", options->target, "dataflow, dataflow-flex, spark-serverless or portable, where no recipe says it")->type_name("TARGET");
   add_image_options(*command, options->image);
+  command
+      ->add_option("--depth", options->depth,
+                   "full: every rule; contract: only those that the config and named paths answer, which reads little")
+      ->check(CLI::IsMember({"full", "contract"}))
+      ->type_name("DEPTH")
+      ->capture_default_str();
+  command->add_option("--select", options->select, "Ask this rule only; may be repeated")->type_name("RULE")->expected(1)->take_all();
+  add_reading_options(*command, options->reading);
   add_output_options(*command, options->output);
   command->add_option("--fail-on", options->fail_on, "The level of a finding from which on the verdict is fail")
       ->check(CLI::IsMember({"error", "warning", "note"}))->type_name("LEVEL")->capture_default_str();

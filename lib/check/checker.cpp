@@ -45,6 +45,11 @@ Outcome check(const Case& subject, const CheckOptions& options) {
   Outcome outcome;
   for (const Rule& rule : all_rules()) {
     if (!concerns(rule, subject)) continue;
+    if (!options.select.empty() && std::find(options.select.begin(), options.select.end(), rule.id) == options.select.end()) continue;
+    if (options.depth == Depth::contract && rule.reach == Reach::tree) {
+      outcome.not_asked.emplace_back(rule.id);
+      continue;
+    }
     const Answer answer = rule.judge(subject);
     const std::string id(rule.id);
     if (answer.is_finding()) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "check/rule.hpp"
+#include "facts/depth.hpp"
 
 namespace imgforge {
 
@@ -31,6 +32,7 @@ struct Outcome {
   std::vector<Finding> findings;        // errors first, then by id
   std::vector<Undecided> undecided;     // by id
   std::vector<std::string> passed;      // ids
+  std::vector<std::string> not_asked;   // ids: rules that --depth contract leaves out, of those that concern the subject
   std::vector<Ignored> ignored;         // in the order of `findings`
   std::vector<Diagnostic> warnings;     // of ignores themselves: without a reason, of no rule, expired, or without effect
 };
@@ -39,7 +41,9 @@ struct Outcome {
 bool nothing_applied(const Outcome& outcome) noexcept;
 
 struct CheckOptions {
-  Level fail_on = Level::error;  // a finding at or above it fails
+  Level fail_on = Level::error;       // a finding at or above it fails
+  Depth depth = Depth::full;          // contract: only rules whose reach is the config or named paths
+  std::vector<std::string> select = {};  // ids: only these are asked; all where it is empty
 };
 
 /// Asks every rule. The verdict is fail with a finding at or above `fail_on`, else undecided where a rule of level error

@@ -1,6 +1,11 @@
 #include "check/rule.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
 
 namespace imgforge {
 
@@ -58,6 +63,15 @@ const Rule* find_rule(std::string_view id) {
   const auto& rules = all_rules();
   const auto found = std::find_if(rules.begin(), rules.end(), [&](const Rule& rule) { return rule.id == id; });
   return found == rules.end() ? nullptr : &*found;
+}
+
+const Rule& rule_named(std::string_view id) {
+  if (const Rule* rule = find_rule(id)) return *rule;
+  std::vector<std::string> known;
+  for (const Rule& rule : all_rules()) known.emplace_back(rule.id);
+  const auto meant = nearest(id, known);
+  throw Error(ErrorKind::usage, fmt::format("there is no rule {}", escape_for_display(id)),
+              meant ? fmt::format("did you mean {}?", *meant) : std::string("imgforge explain lists them all"));
 }
 
 }  // namespace imgforge

@@ -109,6 +109,8 @@ inline constexpr unsigned I = 4;
 /// Every rule, ordered by id.
 const std::vector<Rule>& all_rules();
 const Rule* find_rule(std::string_view id);
+/// The same for an id that a user wrote. Throws Error(usage) with the nearest that there is.
+const Rule& rule_named(std::string_view id);
 
 // The rooms of the rule book, each a file.
 std::span<const Rule> boot_rules();

@@ -335,7 +335,7 @@ Answer libtpu_path(const Case& subject) {
 }
 
 constexpr Rule rules[] = {
-    {"tpu/environment", Level::error, Reach::tree, R | D | I,
+    {"tpu/environment", Level::error, Reach::config, R | D | I,
      "a required TPU_* variable is missing, empty or wrong for the type and topology",
      "libtpu looks for a metadata server and other hosts, or builds a mesh of the wrong shape, and finds no TPU.",
      "Set every variable of the table.", documentation, environment},

@@ -108,14 +108,15 @@ Answer default_environment_ignored(const Case& subject) {
 Answer python_not_on_path(const Case& subject) {
   if (!is_python_worker(subject)) return Answer::not_applicable();
   const auto& commands = subject.facts.commands();
-  const auto& interpreters = subject.facts.interpreters();
   if (commands.is_unknown()) return undecided_for("what PATH finds", commands);
+  const Command* python = command(subject.facts, "python");
+  if (works(python)) return Answer::pass();
+  const auto& interpreters = subject.facts.interpreters();
   if (interpreters.is_unknown()) return undecided_for("the interpreters", interpreters);
   if (interpreters.is_absent() || interpreters->empty()) return Answer::not_applicable();  // python/not-found names it
-  const Command* python = command(subject.facts, "python");
   const Command* python3 = command(subject.facts, "python3");
   const Fact<Version>& known_release = beam_release(subject);
-  if (!known_release.is_known() && !works(python)) {
+  if (!known_release.is_known()) {
     // Releases differ in what they take instead of `python`, but each wants one of the two.
     if (works(python3) || subject.facts.variable("PYTHON_PATH")) return undecided_for("the Beam release", known_release);
     return Answer::finding("neither `python` nor `python3` is on PATH, and boot starts one of them",
@@ -123,7 +124,6 @@ Answer python_not_on_path(const Case& subject) {
                            join_evidence({{subject.facts.variable_evidence("PATH")}, interpreters->front().evidence}));
   }
   // From 2.51, in its venv, boot takes PYTHON_PATH, python or python3; else it runs the word "python".
-  if (works(python)) return Answer::pass();
   const Version& release = known_release.value();
   const bool fallback = subject.knowledge.beam_has(BeamBehaviour::python_fallback, release);
   const bool opted_out = runs_in_default_environment(subject, release);
@@ -228,18 +228,18 @@ constexpr Rule rules[] = {
     {"beam/author-venv-ignored", Level::error, Reach::tree, D | I, "Beam 2.44 or later, no opt-out, and the packages are in a venv of the author's",
      "boot's venv looks through to the base interpreter's packages only; conda environments are base interpreters and fine.",
      "Install into the base interpreter, or set RUN_PYTHON_SDK_IN_DEFAULT_ENVIRONMENT (2.48 or later).", "https://github.com/apache/beam/issues/25085", author_venv_ignored},
-    {"beam/default-environment-ignored", Level::warning, Reach::tree, R | D | I, "RUN_PYTHON_SDK_IN_DEFAULT_ENVIRONMENT is set with Beam before 2.48",
+    {"beam/default-environment-ignored", Level::warning, Reach::paths, R | D | I, "RUN_PYTHON_SDK_IN_DEFAULT_ENVIRONMENT is set with Beam before 2.48",
      "The variable has no effect there.", "Use a later Beam.", boot_source, default_environment_ignored},
-    {"beam/python-not-on-path", Level::error, Reach::tree, D | I, "`python` is not on PATH, or dangles, where this Beam needs it",
+    {"beam/python-not-on-path", Level::error, Reach::paths, D | I, "`python` is not on PATH, or dangles, where this Beam needs it",
      "Up to 2.50, and with the opt-out, boot runs the word `python`; from 2.51 `python3` is enough.", "Link python to the interpreter.", boot_source, python_not_on_path},
     {"beam/python-path-misused", Level::error, Reach::paths, D | I, "PYTHON_PATH looks like a search path",
      "From 2.51 boot executes the value of PYTHON_PATH as the interpreter; PYTHONPATH was meant.", "Rename it to PYTHONPATH.", boot_source, python_path_misused},
-    {"beam/pip-location", Level::error, Reach::tree, D | I, "Beam up to 2.28 and no pip at /usr/local/bin/pip (and no `pip` variable)",
+    {"beam/pip-location", Level::error, Reach::paths, D | I, "Beam up to 2.28 and no pip at /usr/local/bin/pip (and no `pip` variable)",
      "boot has that path built in. (2.29 looks along PATH; Google's pages say otherwise: a warning there.)", "Link it: ln -s \"$(command -v pip)\" /usr/local/bin/pip.",
      pip_source, pip_location},
-    {"beam/pip-missing", Level::error, Reach::tree, D | I, "the interpreter that boot picks has no pip (up to 2.43, or with the opt-out)",
+    {"beam/pip-missing", Level::error, Reach::paths, D | I, "the interpreter that boot picks has no pip (up to 2.43, or with the opt-out)",
      "boot installs staged packages with it and checks apache-beam through it.", "Install pip for that interpreter.", pip_source, pip_missing},
-    {"beam/venv-not-creatable", Level::error, Reach::tree, D | I, "the image's non-root USER cannot create /opt/apache/beam-venv",
+    {"beam/venv-not-creatable", Level::error, Reach::paths, D | I, "the image's non-root USER cannot create /opt/apache/beam-venv",
      "boot makes it at start. On Dataflow the service picks the user, so it is a note there.", "Give the folder to that user.", boot_source, venv_not_creatable},
 };
 

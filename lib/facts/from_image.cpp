@@ -7,6 +7,7 @@
 #include "base/text.hpp"
 #include "facts/boot.hpp"
 #include "facts/commands.hpp"
+#include "facts/contract.hpp"
 #include "facts/entrypoint.hpp"
 #include "facts/image_reader.hpp"
 #include "facts/system.hpp"
@@ -84,8 +85,8 @@ std::vector<std::string> paths_named_by(const ImageConfig& config) {
   return {paths.begin(), paths.end()};
 }
 
-Facts facts_from_image(const Image& image, RootView& root, const Knowledge& knowledge) {
-  const auto reader = std::make_shared<ImageReader>(image, root, knowledge);
+Facts facts_from_image(const Image& image, RootView& root, const Knowledge& knowledge, Depth depth) {
+  const auto reader = std::make_shared<ImageReader>(image, root, knowledge, depth);
   Facts facts;
   facts.platform =
       LazyFact<Platform>(Fact<Platform>::known(image.config().platform, {Evidence::in_config("architecture")}));
@@ -125,6 +126,11 @@ Facts facts_from_image(const Image& image, RootView& root, const Knowledge& know
     for (const auto& [machine, example] : machines.example) evidence.push_back(example.second);
     return Fact<SiteMachines>::known(machines, std::move(evidence));
   });
+  if (depth == Depth::contract) {
+    facts.libc = LazyFact<Libc>([reader] { return read_libc_of_interpreter(*reader); });
+    facts.beam_version = LazyFact<Version>([reader] { return read_named_beam_version(*reader); });
+    facts.site_machines = LazyFact<SiteMachines>(Fact<SiteMachines>::unknown(reader->distributions().reason()));
+  }
   return facts;
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "facts/depth.hpp"
 #include "facts/facts.hpp"
 #include "image/source.hpp"
 #include "knowledge/knowledge.hpp"
@@ -15,6 +16,6 @@ namespace imgforge {
 std::vector<std::string> paths_named_by(const ImageConfig& config);
 
 /// The references have to outlive the facts, which read through them when they are asked for.
-Facts facts_from_image(const Image& image, RootView& root, const Knowledge& knowledge);
+Facts facts_from_image(const Image& image, RootView& root, const Knowledge& knowledge, Depth depth = Depth::full);
 
 }  // namespace imgforge

@@ -4,6 +4,7 @@
 
 #include "facts/boot.hpp"
 #include "facts/commands.hpp"
+#include "facts/contract.hpp"
 #include "facts/distributions.hpp"
 #include "facts/interpreters.hpp"
 #include "facts/package_databases.hpp"
@@ -17,8 +18,8 @@ constexpr std::uint64_t max_database = 32 << 20;
 
 }  // namespace
 
-ImageReader::ImageReader(const Image& image, RootView& root, const Knowledge& knowledge)
-    : image_(image), root_(root), knowledge_(knowledge) {
+ImageReader::ImageReader(const Image& image, RootView& root, const Knowledge& knowledge, Depth depth)
+    : image_(image), root_(root), knowledge_(knowledge), depth_(depth) {
   os_release = LazyFact<OsRelease>([this] { return read_os_release(*this); });
   user = LazyFact<User>([this] { return read_user(*this); });
   boot_version = LazyFact<Version>([this] { return read_boot_version(*this); });
@@ -26,6 +27,11 @@ ImageReader::ImageReader(const Image& image, RootView& root, const Knowledge& kn
   distributions = LazyFact<std::vector<Distribution>>([this] { return read_distributions(*this); });
   worker_python = LazyFact<WorkerPython>([this] { return read_worker_python(*this); });
   beam = LazyFact<Distribution>([this] { return read_beam(*this); });
+  if (depth == Depth::full) return;
+  const std::string reason = "it takes a look at every layer, and --depth contract reads named paths only";
+  interpreters = LazyFact<std::vector<Interpreter>>([this] { return read_named_interpreters(*this); });
+  distributions = LazyFact<std::vector<Distribution>>(Fact<std::vector<Distribution>>::unknown(reason));
+  beam = LazyFact<Distribution>(Fact<Distribution>::unknown(reason));
 }
 
 std::string ImageReader::working_directory() const { return absolute_path(config().workdir, "/"); }

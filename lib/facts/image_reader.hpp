@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "facts/depth.hpp"
 #include "facts/facts.hpp"
 #include "facts/survey.hpp"
 #include "image/source.hpp"
@@ -17,7 +18,9 @@ namespace imgforge {
 
 class ImageReader {
  public:
-  ImageReader(const Image& image, RootView& root, const Knowledge& knowledge);
+  ImageReader(const Image& image, RootView& root, const Knowledge& knowledge, Depth depth);
+
+  Depth depth() const { return depth_; }
 
   const ImageConfig& config() const { return image_.config(); }
   RootView& root() const { return root_; }
@@ -50,6 +53,7 @@ class ImageReader {
   const Image& image_;
   RootView& root_;
   const Knowledge& knowledge_;
+  Depth depth_;
   std::optional<Survey> survey_;
   std::optional<std::map<std::string, std::string>> packages_;
   Evidence package_evidence_;

@@ -8,6 +8,7 @@
 #include "base/requirement.hpp"
 #include "base/text.hpp"
 #include "facts/commands.hpp"
+#include "facts/contract.hpp"
 #include "facts/python_metadata.hpp"
 #include "facts/python_version.hpp"
 #include "facts/site_packages.hpp"
@@ -324,6 +325,7 @@ Fact<std::vector<Interpreter>> read_interpreters(ImageReader& reader) { return D
 std::optional<std::size_t> interpreter_of(ImageReader& reader, const std::vector<Interpreter>& interpreters,
                                           const Command& command) {
   if (command.dangles || command.canonical.empty()) return std::nullopt;
+  if (reader.depth() == Depth::contract) return named_interpreter_of(interpreters, command);
   const Lookup bin = reader.root().lookup(folder_of(command.found_at));
   const auto venv = bin ? venv_of(reader, bin.node->path) : std::nullopt;
   for (std::size_t i = 0; i < interpreters.size(); ++i) {

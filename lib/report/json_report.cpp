@@ -53,8 +53,8 @@ json findings_of(const Outcome& outcome) {
 }
 
 json subject_to_json(const Subject& subject) {
-  json item = {{"kind", to_string(subject.kind)}, {"name", to_utf8(subject.name)}, {"depth", "full"}, {"findings", findings_of(subject.outcome)},
-               {"undecided", json::array()}, {"ignored", ignored_of(subject.outcome)}, {"warnings", warnings_of(subject.outcome)}, {"not_asked", json::array()}, {"passed", subject.outcome.passed}};
+  json item = {{"kind", to_string(subject.kind)}, {"name", to_utf8(subject.name)}, {"depth", to_string(subject.depth)}, {"findings", findings_of(subject.outcome)},
+               {"undecided", json::array()}, {"ignored", ignored_of(subject.outcome)}, {"warnings", warnings_of(subject.outcome)}, {"not_asked", subject.outcome.not_asked}, {"passed", subject.outcome.passed}};
   if (!subject.digest.empty()) item["digest"] = subject.digest;
   if (!subject.platform.empty()) item["platform"] = to_utf8(subject.platform);
   if (subject.judged_as) {
@@ -68,8 +68,8 @@ json subject_to_json(const Subject& subject) {
     if (!subject.error->hint.empty()) item["error"]["hint"] = to_utf8(subject.error->hint);
   } else {
     item["verdict"] = to_string(subject.outcome.verdict);
-    // Every byte that was read was proven by its digest, or by its diff id where it has none.
-    if (subject.kind == SubjectKind::image) item["assurance"] = "digest";
+    // Where no layer was needed, the config is what was proven.
+    if (subject.kind == SubjectKind::image) item["assurance"] = to_string(subject.proof.value_or(Proof::digest));
   }
   for (const Undecided& undecided : subject.outcome.undecided) {
     item["undecided"].push_back({{"rule", undecided.rule}, {"level", to_string(undecided.level)}, {"needs", to_utf8(undecided.needs)}});
@@ -86,11 +86,21 @@ json subject_to_json(const Subject& subject) {
   if (subject.facts) item["facts"] = *subject.facts;
   if (subject.facts_evidence) item["facts_evidence"] = *subject.facts_evidence;
   item["cost"] = {{"bytes_read", subject.cost.bytes_read}, {"bytes_total", subject.cost.bytes_total},
-                  {"layers_read", subject.cost.layers_read}, {"layers_total", subject.cost.layers_total}};
+                  {"layers_read", subject.cost.layers_read}, {"layers_total", subject.cost.layers_total},
+                  {"layers_cached", subject.cost.layers_cached}};
   return item;
 }
 
 }  // namespace
+
+std::string_view to_string(Proof proof) noexcept {
+  switch (proof) {
+    case Proof::toc: return "toc";
+    case Proof::digest: return "digest";
+    case Proof::full: return "full";
+  }
+  return "digest";
+}
 
 std::string fingerprint(const Finding& finding) {
   std::string key = finding.rule;

@@ -52,8 +52,13 @@ struct Subject {
   std::optional<RecipeUsed> recipe;
   std::shared_ptr<const nlohmann::json> facts;           // facts_to_json; may be null
   std::shared_ptr<const nlohmann::json> facts_evidence;
+  Depth depth = Depth::full;
+  std::optional<Proof> proof;               // the weakest that the verdict rests on; of an image alone
   ReadCost cost;
 };
+
+/// "toc", "digest" or "full", as reports and --assurance say it.
+std::string_view to_string(Proof proof) noexcept;
 
 struct Report {
   std::vector<Subject> subjects;

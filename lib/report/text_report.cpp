@@ -132,9 +132,12 @@ void add_subject(std::string& text, const Palette& palette, const TextStyle& sty
                       plural(count(Level::warning), "warning"), plural(count(Level::note), "note"),
                       subject.outcome.undecided.size(), subject.outcome.passed.size());
   if (!subject.outcome.ignored.empty()) text += fmt::format(", {} ignored", subject.outcome.ignored.size());
+  if (!subject.outcome.not_asked.empty()) text += fmt::format(", {} not asked", subject.outcome.not_asked.size());
   if (subject.kind == SubjectKind::image) {
     text += fmt::format("; read {} of {}, {} of {} layers", human_size(subject.cost.bytes_read),
                         human_size(subject.cost.bytes_total), subject.cost.layers_read, subject.cost.layers_total);
+    if (subject.cost.layers_cached != 0) text += fmt::format(", {} known from before", subject.cost.layers_cached);
+    if (subject.proof && *subject.proof != Proof::digest) text += fmt::format("; assurance {}", to_string(*subject.proof));
   }
   text += "\n";
 }
