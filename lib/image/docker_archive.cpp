@@ -154,8 +154,14 @@ std::unique_ptr<Image> open_docker_archive(const std::string& path, const std::s
     parts.layers.push_back({digest_in_name(without_dot(row.layers[i]), "blobs/sha256/", ""), parts.config.diff_ids[i],
                             *size, "application/vnd.docker.image.rootfs.diff.tar", i});
   }
-  return make_image(std::move(parts),
-                    [files, layers = row.layers](std::size_t index) { return files->open(layers[index]); });
+  LayerAccess access;
+  const auto layers = std::make_shared<const std::vector<std::string>>(row.layers);
+  access.open = [files, layers](std::size_t index) { return files->open((*layers)[index]); };
+  access.open_range = [files, layers](std::size_t index, std::uint64_t offset, std::uint64_t length) {
+    return files->open_range((*layers)[index], offset, length);
+  };
+  access.stamp = [files, layers](std::size_t index) { return files->stamp_of((*layers)[index]); };
+  return make_image(std::move(parts), std::move(access));
 }
 
 }  // namespace imgforge

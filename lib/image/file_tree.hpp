@@ -21,6 +21,11 @@ class FileTree {
   virtual std::optional<std::uint64_t> size_of(const std::string& path) const = 0;
   /// The file from its start, or nothing. Thread-safe.
   virtual std::unique_ptr<ByteReader> open(const std::string& path) const = 0;
+  /// `length` bytes of it from `offset` on, fewer at its end, or nothing. Thread-safe.
+  virtual std::unique_ptr<ByteReader> open_range(const std::string& path, std::uint64_t offset,
+                                                 std::uint64_t length) const = 0;
+  /// Where on this machine its bytes lie, as of now.
+  virtual std::optional<FileStamp> stamp_of(const std::string& path) const = 0;
 };
 
 /// A regular file of this machine, read at any position from any thread. Throws Error(image_*) on failure.
@@ -38,12 +43,18 @@ class RandomFile {
   const std::string& shown_name() const noexcept { return shown_name_; }  // escaped for display
   /// Up to `count` bytes at `position`; fewer only at the end of the file.
   std::size_t read_at(std::uint64_t position, char* buffer, std::size_t count) const;
+  /// The state of the file as of now, for what lies at `offset` in it.
+  std::optional<FileStamp> stamp(std::uint64_t offset) const;
 
  private:
   int descriptor_ = -1;
   std::uint64_t size_ = 0;
   std::string shown_name_;
 };
+
+/// `length` bytes of the file from `offset` on, fewer at its end.
+std::unique_ptr<ByteReader> open_part(std::shared_ptr<const RandomFile> file, std::uint64_t offset,
+                                      std::uint64_t length);
 
 /// The folder `path`: names are opened without following a link at their end, and have to be regular files.
 /// Throws Error(image_not_found) where there is no such folder.

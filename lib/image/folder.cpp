@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <limits>
 #include <utility>
 
 #include "base/error.hpp"
@@ -16,23 +17,29 @@ namespace imgforge {
 
 namespace {
 
-/// A whole RandomFile as a stream.
-class WholeFileReader final : public ByteReader {
+/// A part of a RandomFile as a stream.
+class PartReader final : public ByteReader {
  public:
-  explicit WholeFileReader(std::unique_ptr<RandomFile> file) : file_(std::move(file)) {}
+  PartReader(std::shared_ptr<const RandomFile> file, std::uint64_t offset, std::uint64_t length)
+      : file_(std::move(file)), position_(offset), left_(length) {}
 
   std::size_t read(char* buffer, std::size_t size) override {
-    const std::size_t count = file_->read_at(position_, buffer, size);
+    const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(size, left_));
+    const std::size_t count = file_->read_at(position_, buffer, wanted);
     position_ += count;
+    left_ -= count;
     return count;
   }
 
  private:
-  std::unique_ptr<RandomFile> file_;
-  std::uint64_t position_ = 0;
+  std::shared_ptr<const RandomFile> file_;
+  std::uint64_t position_;
+  std::uint64_t left_;
 };
 
 class Folder final : public FileTree {
+  static constexpr std::uint64_t whole = std::numeric_limits<std::uint64_t>::max();
+
  public:
   explicit Folder(const std::string& path)
       : path_(path), descriptor_(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
@@ -52,7 +59,18 @@ class Folder final : public FileTree {
 
   std::unique_ptr<ByteReader> open(const std::string& path) const override {
     std::unique_ptr<RandomFile> file = open_file(path);
-    return file ? std::make_unique<WholeFileReader>(std::move(file)) : nullptr;
+    return file ? open_part(std::move(file), 0, whole) : nullptr;
+  }
+
+  std::unique_ptr<ByteReader> open_range(const std::string& path, std::uint64_t offset,
+                                         std::uint64_t length) const override {
+    std::unique_ptr<RandomFile> file = open_file(path);
+    return file ? open_part(std::move(file), offset, length) : nullptr;
+  }
+
+  std::optional<FileStamp> stamp_of(const std::string& path) const override {
+    const std::unique_ptr<RandomFile> file = open_file(path);
+    return file ? file->stamp(0) : std::nullopt;
   }
 
  private:
@@ -104,6 +122,8 @@ RandomFile::~RandomFile() { ::close(descriptor_); }
 
 std::size_t RandomFile::read_at(std::uint64_t position, char* buffer, std::size_t count) const {
   std::size_t done = 0;
+  // Nothing lies beyond what off_t can say.
+  if (position > static_cast<std::uint64_t>(std::numeric_limits<off_t>::max()) - count) return 0;
   while (done < count) {
     const ssize_t now = ::pread(descriptor_, buffer + done, count - done, static_cast<off_t>(position + done));
     if (now < 0 && errno == EINTR) continue;
@@ -113,6 +133,25 @@ std::size_t RandomFile::read_at(std::uint64_t position, char* buffer, std::size_
     done += static_cast<std::size_t>(now);
   }
   return done;
+}
+
+std::optional<FileStamp> RandomFile::stamp(std::uint64_t offset) const {
+  struct stat status {};
+  if (::fstat(descriptor_, &status) != 0) return std::nullopt;
+  const auto nanoseconds = [](const timespec& time) {
+    return static_cast<std::int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
+  };
+  return FileStamp{status.st_dev,
+                   status.st_ino,
+                   static_cast<std::uint64_t>(status.st_size),
+                   nanoseconds(status.st_mtim),
+                   nanoseconds(status.st_ctim),
+                   offset};
+}
+
+std::unique_ptr<ByteReader> open_part(std::shared_ptr<const RandomFile> file, std::uint64_t offset,
+                                      std::uint64_t length) {
+  return std::make_unique<PartReader>(std::move(file), offset, length);
 }
 
 std::unique_ptr<FileTree> open_folder(const std::string& path) { return std::make_unique<Folder>(path); }

@@ -40,6 +40,16 @@ class LayoutStore final : public BlobStore {
     if (*size != descriptor.size) throw_size_mismatch(what, descriptor.digest, descriptor.size, *size);
   }
 
+  std::unique_ptr<ByteReader> open_blob_range(const Descriptor& descriptor, std::string_view what, std::uint64_t offset,
+                                              std::uint64_t length) const override {
+    check_blob(descriptor, what);
+    return files_->open_range(blob_path(descriptor.digest), offset, length);
+  }
+
+  std::optional<FileStamp> stamp_of(const Descriptor& descriptor) const override {
+    return files_->stamp_of(blob_path(descriptor.digest));
+  }
+
  private:
   [[noreturn]] static void throw_missing(const Descriptor& descriptor, std::string_view what) {
     throw Error(ErrorKind::image_corrupt,

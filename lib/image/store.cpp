@@ -16,23 +16,39 @@ constexpr std::size_t max_documents = 64;  // manifests and indexes on the way t
 
 class StoredImage final : public Image {
  public:
-  StoredImage(ImageParts parts, std::function<std::unique_ptr<ByteReader>(std::size_t)> open)
-      : parts_(std::move(parts)), open_(std::move(open)) {}
+  StoredImage(ImageParts parts, LayerAccess access) : parts_(std::move(parts)), access_(std::move(access)) {}
 
   const ImageConfig& config() const override { return parts_.config; }
   const std::vector<LayerBlob>& layers() const override { return parts_.layers; }
   const std::optional<Digest>& digest() const override { return parts_.digest; }
   const Digest& config_digest() const override { return parts_.config_digest; }
   std::unique_ptr<ByteReader> open_layer(std::size_t index) const override {
-    if (index >= parts_.layers.size()) throw Error(ErrorKind::usage, fmt::format("there is no layer {}", index));
-    return open_(index);
+    check(index);
+    return access_.open(index);
+  }
+  std::unique_ptr<ByteReader> open_layer_range(std::size_t index, std::uint64_t offset,
+                                               std::uint64_t length) const override {
+    check(index);
+    return access_.open_range ? access_.open_range(index, offset, length) : nullptr;
+  }
+  std::optional<FileStamp> layer_stamp(std::size_t index) const override {
+    check(index);
+    return access_.stamp ? access_.stamp(index) : std::nullopt;
+  }
+  bool streams_once() const override { return static_cast<bool>(access_.stream); }
+  void stream_layers(const std::function<void(ByteReader&, std::uint64_t)>& visit) const override {
+    if (access_.stream) access_.stream(visit);
   }
   const std::string& name() const override { return parts_.name; }
   std::uint64_t bytes_read() const override { return parts_.bytes_read; }
 
  private:
+  void check(std::size_t index) const {
+    if (index >= parts_.layers.size()) throw Error(ErrorKind::usage, fmt::format("there is no layer {}", index));
+  }
+
   ImageParts parts_;
-  std::function<std::unique_ptr<ByteReader>(std::size_t)> open_;
+  LayerAccess access_;
 };
 
 /// The way from an index to the manifest for one platform. Bounded in depth and in documents; no index is read twice.
@@ -114,12 +130,19 @@ std::unique_ptr<Image> from_manifest(std::shared_ptr<const BlobStore> store, con
   for (std::size_t i = 0; i < count; ++i) {
     const Descriptor& layer = manifest.layers[i];
     store->check_blob(layer, layer_name(i, count));
-    parts.layers.push_back({layer.digest, parts.config.diff_ids[i], layer.size, layer.media_type, i});
+    parts.layers.push_back(
+        {layer.digest, parts.config.diff_ids[i], layer.size, layer.media_type, i, layer.annotations});
   }
-  auto open = [store = std::move(store), layers = std::move(manifest.layers)](std::size_t index) {
-    return store->open_blob(layers[index], layer_name(index, layers.size()));
+  const auto layers = std::make_shared<const std::vector<Descriptor>>(std::move(manifest.layers));
+  LayerAccess access;
+  access.open = [store, layers](std::size_t index) {
+    return store->open_blob((*layers)[index], layer_name(index, layers->size()));
   };
-  return make_image(std::move(parts), std::move(open));
+  access.open_range = [store, layers](std::size_t index, std::uint64_t offset, std::uint64_t length) {
+    return store->open_blob_range((*layers)[index], layer_name(index, layers->size()), offset, length);
+  };
+  access.stamp = [store, layers](std::size_t index) { return store->stamp_of((*layers)[index]); };
+  return make_image(std::move(parts), std::move(access));
 }
 
 }  // namespace
@@ -165,9 +188,8 @@ std::unique_ptr<Image> assemble_image(std::shared_ptr<const BlobStore> store, co
   return from_manifest(std::move(store), manifest, walk.bytes_read(), std::move(name));
 }
 
-std::unique_ptr<Image> make_image(ImageParts parts,
-                                  std::function<std::unique_ptr<ByteReader>(std::size_t)> open_layer) {
-  return std::make_unique<StoredImage>(std::move(parts), std::move(open_layer));
+std::unique_ptr<Image> make_image(ImageParts parts, LayerAccess access) {
+  return std::make_unique<StoredImage>(std::move(parts), std::move(access));
 }
 
 std::string layer_name(std::size_t index, std::size_t count) { return fmt::format("layer {} of {}", index + 1, count); }

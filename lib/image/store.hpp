@@ -30,6 +30,12 @@ class BlobStore {
   }
   /// Throws where it costs nothing to know that open_blob would.
   virtual void check_blob(const Descriptor&, std::string_view) const {}
+  /// As Image::open_layer_range and Image::layer_stamp.
+  virtual std::unique_ptr<ByteReader> open_blob_range(const Descriptor& /*descriptor*/, std::string_view /*what*/,
+                                                      std::uint64_t /*offset*/, std::uint64_t /*length*/) const {
+    return nullptr;
+  }
+  virtual std::optional<FileStamp> stamp_of(const Descriptor& /*descriptor*/) const { return std::nullopt; }
 };
 
 /// All bytes of the reader; Error(image_limit) naming `what` beyond `limit`.
@@ -63,7 +69,17 @@ struct ImageParts {
   std::string name;
   std::uint64_t bytes_read = 0;
 };
-std::unique_ptr<Image> make_image(ImageParts parts, std::function<std::unique_ptr<ByteReader>(std::size_t)> open_layer);
+
+/// How its layers are reached; what is left out, the source cannot do.
+struct LayerAccess {
+  std::function<std::unique_ptr<ByteReader>(std::size_t index)> open;
+  std::function<std::unique_ptr<ByteReader>(std::size_t index, std::uint64_t offset, std::uint64_t length)> open_range =
+      {};
+  std::function<std::optional<FileStamp>(std::size_t index)> stamp = {};
+  /// Then Image::streams_once() is true.
+  std::function<void(const std::function<void(ByteReader& layer, std::uint64_t size)>& visit)> stream = {};
+};
+std::unique_ptr<Image> make_image(ImageParts parts, LayerAccess access);
 
 /// "layer 3 of 11", counted from 1, as people do.
 std::string layer_name(std::size_t index, std::size_t count);

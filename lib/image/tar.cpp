@@ -12,6 +12,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "image/file_tree.hpp"
+#include "image/tar_header.hpp"
 
 namespace imgforge {
 
@@ -157,6 +158,24 @@ class MemberReader final : public ByteReader {
   std::uint64_t left_;
 };
 
+/// Where the contents of a plain file begin whose headers begin at `position`; nothing where that is not clear, and
+/// then libarchive has to find them.
+std::optional<std::uint64_t> data_position(const RandomFile& file, std::uint64_t position) {
+  constexpr std::size_t max_headers = 16;  // extended ones in front of one member
+  std::array<char, tar_block_bytes> block{};
+  for (std::size_t i = 0; i < max_headers; ++i) {
+    if (file.read_at(position, block.data(), block.size()) != block.size()) return std::nullopt;
+    const std::optional<TarHeader> header = parse_tar_header({block.data(), block.size()});
+    if (!header) return std::nullopt;
+    position += block.size();
+    if (header->is_file()) return position;
+    if (std::string_view("xgXLK").find(header->type) == std::string_view::npos) return std::nullopt;
+    if (header->size >= file.size() - std::min(position, file.size())) return std::nullopt;
+    position += header->size + tar_padding(header->size);
+  }
+  return std::nullopt;
+}
+
 class Tar final : public FileTree {
  public:
   Tar(std::shared_ptr<const RandomFile> file, const TarLimits& limits) : file_(std::move(file)), limits_(limits) {
@@ -198,7 +217,25 @@ class Tar final : public FileTree {
 
   std::unique_ptr<ByteReader> open(const std::string& path) const override {
     const Member* member = resolve(path);
-    return member ? std::make_unique<MemberReader>(file_, *member) : nullptr;
+    if (!member) return nullptr;
+    const std::optional<std::uint64_t> position = data_position(*file_, member->header_position);
+    if (position) return open_part(file_, *position, member->size);
+    return std::make_unique<MemberReader>(file_, *member);
+  }
+
+  std::unique_ptr<ByteReader> open_range(const std::string& path, std::uint64_t offset,
+                                         std::uint64_t length) const override {
+    const Member* member = resolve(path);
+    if (!member) return nullptr;
+    const std::optional<std::uint64_t> position = data_position(*file_, member->header_position);
+    if (!position) return nullptr;
+    const std::uint64_t begin = std::min(offset, member->size);
+    return open_part(file_, *position + begin, std::min(length, member->size - begin));
+  }
+
+  std::optional<FileStamp> stamp_of(const std::string& path) const override {
+    const Member* member = resolve(path);
+    return member ? file_->stamp(member->header_position) : std::nullopt;
   }
 
  private:
