@@ -36,6 +36,9 @@ Fact<std::map<std::string, Command>> read_commands(const ImageReader& reader) {
   std::map<std::string, Command> commands;
   std::vector<Evidence> evidence = {Evidence::in_config("Env.PATH")};
   for (const char* name : {"python", "python3", "pip"}) {
+    // Each name that is nowhere is looked for in every layer: by paths alone, the first that works is enough.
+    const bool enough = !commands.empty() && commands.begin()->second.executable;
+    if (reader.depth() == Depth::contract && enough) break;
     const auto command = reader.find(name);
     if (!command) continue;
     const Lookup link = reader.root().lookup_link(command->found_at);

@@ -86,10 +86,10 @@ std::unique_ptr<ByteReader> FakeImage::open_layer(std::size_t index) const {
   return std::make_unique<TextReader>(tars_.at(index));
 }
 
-FactsOf::FactsOf(const FakeImage& image)
+FactsOf::FactsOf(const FakeImage& image, Depth depth)
     : knowledge(Knowledge::embedded()),
       root(image, {.capture_paths = paths_named_by(image.config())}),
-      facts(facts_from_image(image, root, knowledge)) {}
+      facts(facts_from_image(image, root, knowledge, depth)) {}
 
 Files operator+(Files a, const Files& b) {
   a.insert(a.end(), b.begin(), b.end());

@@ -63,7 +63,7 @@ class FakeImage : public Image {
 
 /// The facts of an image, with what they read through.
 struct FactsOf {
-  explicit FactsOf(const FakeImage& image);
+  explicit FactsOf(const FakeImage& image, Depth depth = Depth::full);
   Knowledge knowledge;
   RootView root;
   Facts facts;
