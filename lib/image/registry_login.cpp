@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "image/google_credentials.hpp"
 #include "image/redirect.hpp"
 #include "image/registry_answer.hpp"
 
@@ -68,12 +69,19 @@ std::string RegistryLogin::authorization(const Url& registry) {
   return value();
 }
 
-bool RegistryLogin::look_up(const Url&) {
+void RegistryLogin::look_up(const Url& registry) {
   CredentialLookup lookup = find_credentials({reference_.host(), reference_.repository()}, authfile_);
+  if (!lookup.found && !mirror_ && !insecure_ && is_google_registry(registry)) {
+    try {
+      lookup.found = google_credentials(client_, google_setup());
+    } catch (const Error& error) {
+      // Nobody configured it for this registry, and the image may be everybody's.
+      lookup.note = error.message();
+    }
+  }
   credentials_ = std::move(lookup.found);
   note_ = std::move(lookup.note);
   looked_up_ = Clock::now();
-  return credentials_.has_value();
 }
 
 void RegistryLogin::look_up_again(const Url& registry) {

@@ -44,7 +44,7 @@ class RegistryLogin {
  private:
   enum class Kind { none, basic, bearer };
   std::string value() const;
-  bool look_up(const Url& registry);
+  void look_up(const Url& registry);
   void look_up_again(const Url& registry);
   void fetch(const Url& registry, const Challenge& challenge, const std::string& scope);
   bool answer_basic(const Url& registry, HttpResponse& response, bool was_sent);
