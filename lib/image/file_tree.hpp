@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "image/source.hpp"
+#include "image/tar_members.hpp"
 
 namespace imgforge {
 
@@ -62,12 +63,6 @@ std::unique_ptr<FileTree> open_folder(const std::string& path);
 
 /// The first bytes of a compressed file, by name: "gzip", "zstd", "xz", "bzip2"; nothing for anything else.
 std::optional<std::string_view> compression_of(std::string_view first_bytes) noexcept;
-
-struct TarLimits {
-  std::size_t members = 100'000;
-  std::size_t name_bytes = 64 << 20;  // of all names and links together
-  std::size_t links = 40;             // that one name may lead through
-};
 
 /// The members of an uncompressed tar, found in one pass over its headers. Links are followed inside the tar only. Of
 /// a name that is there twice the later member holds, as for whoever unpacks it.
