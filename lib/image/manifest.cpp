@@ -115,7 +115,8 @@ Descriptor descriptor_of(const json& value, std::string_view what) {
   Descriptor descriptor{text_of(member(value, "mediaType", what), fmt::format("{}: mediaType", what)),
                         digest_of(member(value, "digest", what), fmt::format("{}: the digest", what)),
                         size.get<std::uint64_t>(), std::nullopt,
-                        text_map_of(member(value, "annotations", what), fmt::format("{}: annotations", what))};
+                        text_map_of(member(value, "annotations", what), fmt::format("{}: annotations", what)),
+                        texts_of(member(value, "urls", what), fmt::format("{}: urls", what))};
   if (const json& platform = member(value, "platform", what); !platform.is_null()) {
     descriptor.platform = platform_of(platform, fmt::format("{}: platform", what));
   }

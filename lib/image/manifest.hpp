@@ -24,6 +24,7 @@ struct Descriptor {
   std::uint64_t size = 0;            // bytes
   std::optional<Platform> platform;  // of index entries
   std::map<std::string, std::string> annotations;
+  std::vector<std::string> urls = {};  // where else the blob may be had; anybody may have written them
 };
 
 struct Manifest {

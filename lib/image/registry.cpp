@@ -12,6 +12,7 @@
 #include "image/mirror.hpp"
 #include "image/registry_answer.hpp"
 #include "image/registry_blob.hpp"
+#include "image/registry_foreign.hpp"
 #include "image/registry_session.hpp"
 #include "image/store.hpp"
 
@@ -78,9 +79,14 @@ class RegistryStore final : public BlobStore {
   explicit RegistryStore(std::shared_ptr<const Places> places) : places_(std::move(places)) {}
 
   std::unique_ptr<ByteReader> open_blob(const Descriptor& descriptor, std::string_view what) const override {
-    return places_->ask([&](std::shared_ptr<RegistrySession> session) {
-      return open_registry_blob(std::move(session), descriptor, what);
-    });
+    try {
+      return places_->ask([&](std::shared_ptr<RegistrySession> session) {
+        return open_registry_blob(std::move(session), descriptor, what);
+      });
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::image_not_found || descriptor.urls.empty()) throw;
+      return open_foreign_blob(descriptor, what, error);
+    }
   }
 
   std::unique_ptr<ByteReader> open_manifest(const Descriptor& descriptor) const override {
