@@ -79,6 +79,22 @@ bool may_match(std::string_view pattern, std::string_view name) {
 
 }  // namespace
 
+std::uint64_t capture_set() {
+  constexpr std::uint64_t rules = 1;  // of the code below; to be raised with it
+  static const std::uint64_t number = [] {
+    // FNV-1a
+    std::uint64_t hash = 0xcbf29ce484222325 + rules;
+    const auto add = [&](std::uint64_t value) { hash = (hash ^ value) * 0x100000001b3; };
+    for (const Row& row : table) {
+      for (const char c : row.pattern) add(static_cast<unsigned char>(c));
+      add(row.limit);
+      add(row.prefix ? 1 : 0);
+    }
+    return hash;
+  }();
+  return number;
+}
+
 CapturePolicy standard_captures(std::vector<std::string> paths) {
   std::set<std::string, std::less<>> named;
   for (const std::string& path : paths) named.insert(clean_path(path));

@@ -2,6 +2,7 @@
 // not kept is read by passing that layer again.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -11,5 +12,8 @@ namespace imgforge {
 
 /// The static table, and `paths` (absolute, as the config writes them) beside it.
 CapturePolicy standard_captures(std::vector<std::string> paths);
+
+/// Stands for the static table: another table has another number. For what is kept between runs.
+std::uint64_t capture_set();
 
 }  // namespace imgforge
