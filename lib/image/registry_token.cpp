@@ -85,14 +85,20 @@ std::vector<std::string> secrets_in(const TokenQuestion& question) {
 
 AccessToken read_token(Answer& answer, Clock::time_point asked) {
   const std::string where = answer.url.to_display_string();
-  const std::string what = "the token of " + where;
-  const std::string body = read_body(answer.response, max_token_body, what);
+  return parse_token(read_body(answer.response, max_token_body, "the token of " + where), where, asked);
+}
+
+}  // namespace
+
+AccessToken parse_token(std::string_view body, std::string_view where, Clock::time_point asked) {
+  const auto refuse = [&](std::string_view why) {
+    throw Error(ErrorKind::image_corrupt, fmt::format("{} answered {}", where, why));
+  };
   nlohmann::json document;
   try {
-    document = parse_json(body, what, {.bytes = max_token_body});
+    document = parse_json(body, "token", {.bytes = max_token_body});
   } catch (const Error&) {
-    // Not the parser's own words, which may quote the token.
-    throw Error(ErrorKind::image_corrupt, where + " answered with something else than a token: it is no valid JSON");
+    refuse("with something else than a token: it is no valid JSON");  // the parser's own words may quote the token
   }
   AccessToken token;
   std::int64_t life = shortest_life;
@@ -106,15 +112,11 @@ AccessToken read_token(Answer& answer, Clock::time_point asked) {
       life = said > 0 ? static_cast<std::int64_t>(std::min<double>(said, longest_life)) : shortest_life;
     }
   }
-  if (token.value.empty())
-    throw Error(ErrorKind::image_corrupt, where + " answered without \"token\" and without \"access_token\"");
-  if (!is_header_word(token.value))
-    throw Error(ErrorKind::image_corrupt, where + " answered with a token that no header can carry");
+  if (token.value.empty()) refuse("without \"token\" and without \"access_token\"");
+  if (!is_header_word(token.value)) refuse("with a token that no header can carry");
   token.until = asked + seconds(std::max(life, shortest_life)) - margin;
   return token;
 }
-
-}  // namespace
 
 AccessToken fetch_token(HttpClient& client, const TokenQuestion& question) {
   const Url realm = check_realm(question.registry, question.realm);

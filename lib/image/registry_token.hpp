@@ -5,6 +5,7 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/http.hpp"
 #include "image/credentials.hpp"
@@ -24,6 +25,10 @@ struct AccessToken {
   std::string value;
   std::chrono::steady_clock::time_point until;  // after this it is better to ask for another one
 };
+
+/// The answer of a token server, `where` for messages: `token` or `access_token`, and `expires_in` seconds from `asked`
+/// on, a minute at least. Throws Error(image_corrupt), which quotes nothing of it.
+AccessToken parse_token(std::string_view body, std::string_view where, std::chrono::steady_clock::time_point asked);
 
 /// With an identity token: POST grant_type=refresh_token, and where the server does not know that (404, 405, 401), as
 /// with a password: GET with Basic. Redirects are held to check_realm, too, and get no password on another origin.
