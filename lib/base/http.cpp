@@ -10,6 +10,7 @@
 #include <new>
 
 #include "base/error.hpp"
+#include "base/file.hpp"
 #include "base/text.hpp"
 
 namespace imgforge {
@@ -18,6 +19,7 @@ namespace {
 
 constexpr std::size_t buffer_bytes = 256 << 10;  // of a body that nobody has read yet
 constexpr std::size_t idle_lanes = 8;
+constexpr std::uint64_t largest_bundle = 8 << 20;  // of certificates
 
 void initialise_curl() {
   static std::once_flag once;
@@ -116,8 +118,14 @@ struct HttpResponse::State {
     set(CURLOPT_URL, url.c_str());
     set(CURLOPT_PROTOCOLS_STR, "http,https");
     set(CURLOPT_HTTPGET, 1L);
-    // One connection a stream: with HTTP/2, a response that nobody reads would hold back the others.
-    set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
+    if (request.form) {
+      set(CURLOPT_POST, 1L);
+      set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.form->size()));
+      set(CURLOPT_COPYPOSTFIELDS, request.form->data());
+    }
+    // Over TLS, HTTP/2 where it is offered. One stream a connection all the same (a lane has one request at a time):
+    // a response that nobody reads would hold back the others.
+    set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS));
     set(CURLOPT_NOSIGNAL, 1L);
     set(CURLOPT_FOLLOWLOCATION, 0L);
     set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);  // a proxy's answer is not the response
@@ -127,18 +135,14 @@ struct HttpResponse::State {
     set(CURLOPT_USERAGENT, "imgforge/" IMGFORGE_VERSION);
     set(CURLOPT_SSL_VERIFYPEER, request.verify_tls ? 1L : 0L);
     set(CURLOPT_SSL_VERIFYHOST, request.verify_tls ? 2L : 0L);
-    if (const char* bundle = environment("CURL_CA_BUNDLE")) {
-      set(CURLOPT_CAINFO, bundle);
-    } else {
-      if (const char* folder = environment("SSL_CERT_DIR")) set(CURLOPT_CAPATH, folder);
-      if (const char* file = environment("SSL_CERT_FILE")) set(CURLOPT_CAINFO, file);
-    }
+    set_certificates(request.tls);
     if (is_loopback_host(request.url.host)) set(CURLOPT_PROXY, "");
-    for (const auto& [name, value] : request.headers) {
-      curl_slist* longer = curl_slist_append(headers_sent, fmt::format("{}: {}", name, value).c_str());
-      if (!longer) throw std::bad_alloc();
-      headers_sent = longer;
+    if (!request.unix_socket.empty()) {
+      set(CURLOPT_PROXY, "");
+      set(CURLOPT_UNIX_SOCKET_PATH, request.unix_socket.c_str());
     }
+    for (const auto& [name, value] : request.headers) send_header(name, value);
+    if (request.range) send_header("Range", fmt::format("bytes={}-{}", request.range->first, request.range->second));
     set(CURLOPT_HTTPHEADER, headers_sent);
     set(CURLOPT_ERRORBUFFER, error_text);
     set(CURLOPT_HEADERFUNCTION, &State::on_header);
@@ -148,6 +152,44 @@ struct HttpResponse::State {
     if (curl_multi_add_handle(lane->multi, easy) != CURLM_OK) throw std::bad_alloc();
     added = true;
     while (!headers_done && !finished) advance();
+  }
+
+  void send_header(std::string_view name, std::string_view value) {
+    curl_slist* longer = curl_slist_append(headers_sent, fmt::format("{}: {}", name, value).c_str());
+    if (!longer) throw std::bad_alloc();
+    headers_sent = longer;
+  }
+
+  /// Whom to believe: the system's authorities or those that the environment names, and the registry's own beside them.
+  void set_certificates(const TlsFiles& files) {
+    CURL* easy = lane->easy;
+    const auto set = [&](CURLoption option, const std::string& value) {
+      if (curl_easy_setopt(easy, option, value.c_str()) != CURLE_OK)
+        throw Error(ErrorKind::image_network, "libcurl refuses a certificate's file");
+    };
+    const char* bundle = environment("CURL_CA_BUNDLE");
+    if (bundle == nullptr) {
+      bundle = environment("SSL_CERT_FILE");
+      if (const char* folder = environment("SSL_CERT_DIR")) set(CURLOPT_CAPATH, folder);
+    }
+    if (!files.authority.empty() && bundle != nullptr) {
+      // libcurl takes one file: both in one, then. A file that is not there adds nothing, and is told by what fails.
+      std::string both;
+      for (const std::string& path : {files.authority, std::string(bundle)}) {
+        try {
+          both += read_file(path, largest_bundle) + "\n";
+        } catch (const Error&) {
+        }
+      }
+      curl_blob blob{both.data(), both.size(), CURL_BLOB_COPY};
+      if (curl_easy_setopt(easy, CURLOPT_CAINFO_BLOB, &blob) != CURLE_OK) throw std::bad_alloc();
+    } else if (!files.authority.empty()) {
+      set(CURLOPT_CAINFO, files.authority);  // CAPATH stays the system's folder
+    } else if (bundle != nullptr) {
+      set(CURLOPT_CAINFO, bundle);
+    }
+    if (!files.certificate.empty()) set(CURLOPT_SSLCERT, files.certificate);
+    if (!files.key.empty()) set(CURLOPT_SSLKEY, files.key);
   }
 
   /// Lets libcurl work until something has happened: bytes, headers, the end, or a little time.

@@ -7,9 +7,13 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cstdlib>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -51,6 +55,23 @@ class HttpServer {
  public:
   using Handler = std::function<Reply(const ReceivedRequest&)>;
 
+  struct UnixSocket {};
+  static constexpr UnixSocket unix_socket{};
+
+  /// On a Unix socket of its own, instead of a port.
+  HttpServer(Handler handler, UnixSocket)
+      : handler_(std::move(handler)), listener_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    char folder[] = "/tmp/imgforge-test-XXXXXX";
+    if (::mkdtemp(folder) == nullptr) throw std::runtime_error("no temporary folder");
+    socket_path_ = std::string(folder) + "/socket";
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::copy(socket_path_.begin(), socket_path_.end(), address.sun_path);
+    if (listener_ < 0 || ::bind(listener_, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 || ::listen(listener_, 16) != 0)
+      throw std::runtime_error("no Unix socket");
+    acceptor_ = std::thread([this] { accept_all(); });
+  }
+
   explicit HttpServer(Handler handler)
       : handler_(std::move(handler)), listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     sockaddr_in address{};
@@ -72,8 +93,10 @@ class HttpServer {
     acceptor_.join();
     for (std::thread& connection : connections_) connection.join();
     ::close(listener_);
+    if (!socket_path_.empty()) std::filesystem::remove_all(std::filesystem::path(socket_path_).parent_path());
   }
 
+  const std::string& socket_path() const { return socket_path_; }
   int port() const { return port_; }
   std::string host() const { return fmt::format("127.0.0.1:{}", port_); }
   std::string url(std::string_view target = "/") const { return fmt::format("http://{}{}", host(), target); }
@@ -162,6 +185,7 @@ class HttpServer {
   Handler handler_;
   int listener_;
   int port_ = 0;
+  std::string socket_path_;
   std::atomic<bool> stopping_ = false;
   std::atomic<int> accepted_ = 0;
   mutable std::mutex mutex_;

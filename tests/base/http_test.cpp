@@ -21,7 +21,7 @@ std::string body_of(HttpResponse& response) {
   return body;
 }
 
-HttpRequest request_for(const std::string& url) { return {*Url::parse(url), {}, true, std::nullopt}; }
+HttpRequest request_for(const std::string& url) { return {.url = *Url::parse(url)}; }
 
 }  // namespace
 
@@ -247,4 +247,43 @@ TEST_CASE("a continue before the response does not count", "[http]") {
 TEST_CASE("dates of headers", "[http]") {
   CHECK(parse_http_date("Sun, 06 Nov 1994 08:49:37 GMT") == 784111777);  // RFC 9110 section 5.6.7
   CHECK_FALSE(parse_http_date("soon"));
+}
+
+TEST_CASE("a form is posted", "[http]") {
+  HttpServer server([](const ReceivedRequest& request) {
+    return reply(200, request.method + " " + request.header("content-type") + " " + request.body);
+  });
+  HttpClient client;
+  HttpRequest request = request_for(server.url("/token"));
+  request.form = "grant_type=refresh_token&scope=a%20b";
+  HttpResponse response = client.get(request);
+  CHECK(body_of(response) == "POST application/x-www-form-urlencoded grant_type=refresh_token&scope=a%20b");
+  // The same connection serves a GET afterwards, without a body.
+  HttpResponse second = client.get(request_for(server.url()));
+  CHECK(body_of(second) == "GET  ");
+}
+
+TEST_CASE("a range is asked for with both ends", "[http]") {
+  HttpServer server([](const ReceivedRequest& request) {
+    return reply(206, request.header("range"), {"Content-Range: bytes 5-9/20"});
+  });
+  HttpClient client;
+  HttpRequest request = request_for(server.url());
+  request.range = {5, 9};
+  HttpResponse response = client.get(request);
+  CHECK(response.status() == 206);
+  CHECK(body_of(response) == "bytes=5-9");
+}
+
+TEST_CASE("a Unix socket takes the place of the host", "[http]") {
+  HttpServer server([](const ReceivedRequest& request) { return reply(200, request.header("host") + request.target); },
+                    HttpServer::unix_socket);
+  HttpClient client;
+  HttpRequest request = request_for("http://docker/v1.40/images/x/json");
+  request.unix_socket = server.socket_path();
+  HttpResponse response = client.get(request);
+  CHECK_FALSE(response.failure());
+  CHECK(body_of(response) == "docker/v1.40/images/x/json");
+  request.unix_socket += ".absent";
+  CHECK(client.get(request).failure()->kind == HttpFailure::Kind::unreachable);
 }
