@@ -299,7 +299,7 @@ Judgement framework_supports_gpu(const FrameworkBuild& build, const GpuType& gpu
   return answer;
 }
 
-Judgement cuda_supports_gpu(const Knowledge& knowledge, const Version& cuda, const GpuType& gpu) {
+Judgement cuda_supports_gpu(const Knowledge& knowledge, const Version& cuda, const GpuType& gpu, CudaOrigin origin) {
   Judgement answer;
   answer.rows.push_back(used(gpu));
   const Version minor = *Version::parse(cuda_minor(cuda));
@@ -320,13 +320,20 @@ Judgement cuda_supports_gpu(const Knowledge& knowledge, const Version& cuda, con
   }
   const std::string range =
       fmt::format("CUDA {} is for compute capability {} to {}", minor.to_string(), row->compute_from, row->compute_to);
-  if (*compute < *from) {
+  const bool same_major = compute->major() == to->major();
+  if (minor.release().size() > 1 && minor < gpu.cuda_from) {
+    answer.warning = same_major && origin == CudaOrigin::wheels;
+    answer.fits = answer.warning ? Fits::yes : Fits::no;
+    answer.why = fmt::format("{} ({}) needs CUDA {} or later, not {}{}", gpu.model, gpu.compute,
+                             gpu.cuda_from.to_string(), minor.to_string(),
+                             answer.warning ? ", whose kernels for its major run all the same" : "");
+  } else if (*compute < *from) {
     answer.fits = Fits::no;
     answer.why = fmt::format("{}: {} has {}", range, gpu.model, gpu.compute);
   } else if (*compute <= *to) {
     answer.fits = Fits::yes;
     answer.why = fmt::format("{}: it covers {} ({})", range, gpu.model, gpu.compute);
-  } else if (compute->major() == to->major()) {
+  } else if (same_major) {
     answer.fits = Fits::yes;
     answer.why = fmt::format("{}: {} ({}) runs the code of its major", range, gpu.model, gpu.compute);
   } else {
@@ -404,8 +411,15 @@ Judgement distribution_has_python(const Knowledge& knowledge, std::string_view o
   } else if (contains(row->deadsnakes, python)) {
     answer.fits = Fits::yes;
     answer.why = fmt::format("{} has Python {} from deadsnakes", os, python.to_string());
+  } else if (contains(row->universe, python)) {
+    answer.fits = Fits::yes;
+    answer.why = fmt::format("{} has Python {} in universe", os, python.to_string());
   } else if (!row->python) {
     answer.why = fmt::format("the Python of {} is not known", os);
+  } else if (row->id.starts_with("ubuntu") && (row->deadsnakes.empty() || python < row->deadsnakes.back())) {
+    // What the PPA once built is not always taken away.
+    answer.why = fmt::format("{} has no Python {} in apt, and deadsnakes does not build it for it (any more)", os,
+                             python.to_string());
   } else {
     answer.fits = Fits::no;
     answer.why = fmt::format("{} has no Python {}, neither in apt nor from deadsnakes", os, python.to_string());
@@ -502,7 +516,7 @@ std::vector<Judgement> judge(const Knowledge& knowledge, const VersionSet& set) 
     all.push_back(kernels);
     if (one.cuda == nullptr) continue;
     all.push_back(framework_supports_cuda(*one.build, one.cuda->cuda));
-    Judgement toolkit = cuda_supports_gpu(knowledge, one.cuda->cuda, *set.gpu);
+    Judgement toolkit = cuda_supports_gpu(knowledge, one.cuda->cuda, *set.gpu, one.origin);
     // What the framework itself has kernels or PTX for runs, whatever the toolkit's compiler knows.
     if (toolkit.fits != Fits::unknown || kernels.fits != Fits::yes) all.push_back(std::move(toolkit));
     if (set.image != nullptr && one.origin == CudaOrigin::base) all.push_back(image_serves(*set.image, *one.cuda));

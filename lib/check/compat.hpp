@@ -60,8 +60,11 @@ Judgement framework_supports_cuda(const FrameworkBuild& build, const Version& cu
 /// The framework's kernels, or its PTX, cover the GPU.
 Judgement framework_supports_gpu(const FrameworkBuild& build, const GpuType& gpu);
 
-/// The toolkit still (or already) has code for the GPU, or for an older one of the same major, which it runs.
-Judgement cuda_supports_gpu(const Knowledge& knowledge, const Version& cuda, const GpuType& gpu);
+/// The toolkit still (or already) has code for the GPU. One before the GPU's first is shut out, as the rule has it: of an
+/// image's toolkit nothing compiles for the GPU any more. Wheels hold finished kernels, which run on later GPUs of their
+/// major: that goes, with a warning.
+Judgement cuda_supports_gpu(const Knowledge& knowledge, const Version& cuda, const GpuType& gpu,
+                            CudaOrigin origin = CudaOrigin::base);
 
 /// The cuDNN was built for that CUDA's major.
 Judgement cudnn_supports_cuda(const Knowledge& knowledge, const Version& cudnn, const Version& cuda);

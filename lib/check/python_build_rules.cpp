@@ -8,6 +8,7 @@
 #include "base/text.hpp"
 #include "check/rule.hpp"
 #include "check/steps.hpp"
+#include "check/wheel_tags.hpp"
 #include "check/worker.hpp"
 
 namespace imgforge {
@@ -18,14 +19,6 @@ namespace {
 constexpr PythonMinor get_pip_from{3, 10};
 // The last Python with distutils in its library, PEP 632.
 constexpr PythonMinor last_distutils{3, 11};
-
-/// What a release has in universe beside its python3.
-bool in_universe(std::string_view release, const PythonMinor& minor) {
-  static constexpr std::array<std::pair<std::string_view, PythonMinor>, 4> extra = {
-      {{"ubuntu18.04", {3, 7}}, {"ubuntu18.04", {3, 8}}, {"ubuntu20.04", {3, 9}}, {"ubuntu22.04", {3, 11}}}};
-  return std::any_of(extra.begin(), extra.end(),
-                     [&](const auto& one) { return one.first == release && one.second == minor; });
-}
 
 struct PythonPackage {
   PythonMinor minor;
@@ -93,7 +86,7 @@ Answer not_in_distro(const Case& subject) {
                            install.os.empty() ? "this base" : escape_for_display(install.os));
         continue;
       }
-      if (*release->python == package->minor || in_universe(release->id, package->minor)) continue;
+      if (*release->python == package->minor || contains(release->universe, package->minor)) continue;
       const bool ppa = std::any_of(install.repositories.begin(), install.repositories.end(), is_deadsnakes);
       const bool ubuntu = release->id.starts_with("ubuntu");
       if (ppa && ubuntu && contains(release->deadsnakes, package->minor)) continue;
@@ -268,6 +261,7 @@ struct Wanted {
   PythonMinor minor;
   std::optional<Version> python;
   Evidence evidence;
+  bool is_file = false;  // a wheel's path or URL
 };
 
 std::string framework_of(std::string_view distribution) {
@@ -293,7 +287,8 @@ std::vector<Wanted> wanted_packages(const Build& build, std::string& open) {
         continue;
       }
       wanted.push_back({request.name, framework, *version, *install.interpreter.minor, install.interpreter.version,
-                        Evidence::at(request.place.line != 0 ? request.place : install.at.place)});
+                        Evidence::at(request.place.line != 0 ? request.place : install.at.place),
+                        wheel_file_name(request.written).has_value()});
     }
   }
   return wanted;
@@ -399,16 +394,40 @@ Answer requires_python(const Case& subject) {
   return wanted.empty() ? Answer::not_applicable() : Answer::pass();
 }
 
+/// Wheels by their own names, whoever made them.
+std::vector<Answer::Found> foreign_wheels(const Build& build, bool& asked) {
+  std::vector<Answer::Found> found;
+  for (const PipInstall& install : build.pip) {
+    if (install.elsewhere || !install.interpreter.minor) continue;
+    for (const PackageRequest& request : install.requests) {
+      const auto file = wheel_file_name(request.written);
+      if (!file) continue;
+      asked = true;
+      if (wheel_is_for(*file, *install.interpreter.minor).value_or(true)) continue;
+      const std::string minor = install.interpreter.minor->to_string();
+      found.push_back({std::nullopt,
+                       fmt::format("{} is a wheel for {}, and is installed for Python {}: pip refuses it (\"is not a "
+                                   "supported wheel on this platform\")",
+                                   escape_for_display(*file), escape_for_display(wheel_python_tags(*file)), minor),
+                       fmt::format("take the wheel for Python {} (cp{}{}), or the Python that it was built for", minor,
+                                   install.interpreter.minor->major, install.interpreter.minor->minor),
+                       {Evidence::at(request.place.line != 0 ? request.place : install.at.place)}});
+    }
+  }
+  return found;
+}
+
 Answer no_wheel(const Case& subject) {
   const Build* build = build_of(subject);
   if (build == nullptr) return Answer::not_applicable();
   std::string open;
-  std::vector<Answer::Found> found;
   bool asked = false;
+  std::vector<Answer::Found> found = foreign_wheels(*build, asked);
   const Fact<Platform>& platform = subject.facts.platform();
   const bool arm = platform.is_known() && platform->architecture == "arm64";
   for (const Wanted& one : wanted_packages(*build, open)) {
-    if (one.framework.empty() || excluded(subject, one)) continue;  // python/requires-python names it
+    // python/requires-python names it; a file is judged by its name, and may be no wheel of upstream's.
+    if (one.framework.empty() || one.is_file || excluded(subject, one)) continue;
     asked = true;
     const FrameworkBuild* row = subject.knowledge.framework_build(one.framework, one.version);
     const auto& complete = subject.knowledge.framework_complete(one.framework);

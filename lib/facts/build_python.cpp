@@ -49,6 +49,30 @@ bool is_true(std::string_view text) {
   return word == "1" || word == "true" || word == "yes" || word == "on" || word == "y" || word == "t";
 }
 
+/// What pip puts another version in the place of: a package of the base image that what is installed now shuts out. Which
+/// version it takes only the run tells.
+void replace_dependencies(const Knowledge& knowledge, BuildPython& python, std::string_view name, const Version& version,
+                          const Evidence& evidence) {
+  const std::string_view framework = name == "tensorflow-cpu" ? std::string_view("tensorflow") : name;
+  const BeamRelease* beam = name == "apache-beam" ? knowledge.beam_release(version) : nullptr;
+  const FrameworkBuild* build = knowledge.framework_build(framework, version);
+  if (beam == nullptr && build == nullptr) return;
+  for (const auto& [required, specifiers] : beam != nullptr ? beam->requires_dist : build->requires_dist) {
+    const auto set = SpecifierSet::parse(specifiers);
+    if (!set) continue;
+    for (BuildDistribution& one : python.distributions) {
+      Distribution& there = one.distribution;
+      if (one.by != BuildDistribution::By::base || there.name != required) continue;
+      if (!there.version || set->contains(*there.version)) continue;
+      one.by = BuildDistribution::By::pip;
+      there.version = set->pinned();
+      there.version_text = specifiers;
+      there.installer = "pip";
+      there.evidence = evidence;
+    }
+  }
+}
+
 /// "2.66.0" of "apache_beam-2.66.0-cp311-cp311-manylinux_2_17_x86_64.whl".
 std::optional<Requirement> wheel_requirement(std::string_view path) {
   std::string_view name = path.substr(0, path.find_first_of("?#"));
@@ -381,6 +405,8 @@ void BuildReader::install(BuildState& state, std::size_t index, const Wanted& wa
     distribution.installer = wanted.by == BuildDistribution::By::conda ? "conda" : "pip";
     distribution.extras = requirement.extras();
     distribution.evidence = Evidence::at(request.place);
+    if (wanted.by == BuildDistribution::By::pip && !wanted.no_deps && version)
+      replace_dependencies(knowledge_, python, name, *version, made.distribution.evidence);
     python.distributions.push_back(std::move(made));
     // Its scripts: which they are is not known, one of its own name is likely.
     const auto known = state.programs.find(name);

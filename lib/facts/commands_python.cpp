@@ -242,6 +242,15 @@ std::optional<PythonMinor> asserted_minor(const PythonCommand& command) {
     found.minor = second;
     return found;
   }
+  // found = "%d.%d" % sys.version_info[:2]; sys.exit(0 if found == "3.11" else ...), as our own templates write it.
+  static const RE2 formatted(
+      R"re((\w+)\s*=\s*["']%d\.%d["']\s*%\s*(?:sys\.)?version_info\s*\[\s*:\s*2\s*\].*exit\(0 if (\w+) == ["'](\d{1,2})\.(\d{1,3})["'] else)re");
+  std::string assigned, compared;
+  if (RE2::PartialMatch(code, formatted, &assigned, &compared, &major, &second) && assigned == compared) {
+    found.major = major;
+    found.minor = second;
+    return found;
+  }
   return std::nullopt;
 }
 

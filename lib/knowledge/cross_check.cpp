@@ -243,7 +243,7 @@ class Check {
     each<LinuxRelease>([&](const LinuxRelease& row) -> std::string {
       if (row.python && !has_python(*row.python))
         return "python: " + row.python->to_string() + " is no row of python_releases";
-      return pythons(row.deadsnakes);
+      return pythons(row.deadsnakes) + pythons(row.universe);
     });
   }
 

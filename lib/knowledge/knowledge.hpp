@@ -115,6 +115,7 @@ struct LinuxRelease : Row {
   std::string code_name;                // "jammy"
   std::optional<PythonMinor> python;    // of apt's python3
   std::vector<PythonMinor> deadsnakes;  // minors that the PPA has for it
+  std::vector<PythonMinor> universe;    // minors that its own archive has beside python3
   bool externally_managed = false;      // PEP 668
   bool has_distutils = true;            // python3-distutils can be installed
 };

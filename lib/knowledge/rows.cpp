@@ -247,6 +247,7 @@ const TableSpec<LinuxRelease>& spec_of() {
       "linux_releases",
       {required<Type>("id", &Type::id), optional<Type>("code_name", &Type::code_name),
        optional<Type>("python", &Type::python), optional<Type>("deadsnakes", &Type::deadsnakes),
+       optional<Type>("universe", &Type::universe),
        optional<Type>("externally_managed", &Type::externally_managed),
        optional<Type>("has_distutils", &Type::has_distutils)},
       [](const Type& row) { return row.id; },

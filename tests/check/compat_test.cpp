@@ -123,8 +123,11 @@ TEST_CASE("a CUDA and a GPU") {
   const GpuType* v100 = knowledge().gpu("nvidia-tesla-v100");
   REQUIRE((l4 != nullptr && v100 != nullptr));
   CHECK(cuda_supports_gpu(knowledge(), version("12.2"), *l4).fits == Fits::yes);
-  CHECK(cuda_supports_gpu(knowledge(), version("11.2"), *l4).fits == Fits::yes);  // runs code for 8.x
-  CHECK(cuda_supports_gpu(knowledge(), version("10.2"), *l4).fits == Fits::unknown);
+  CHECK(cuda_supports_gpu(knowledge(), version("11.2"), *l4).fits == Fits::no);
+  const Judgement wheels = cuda_supports_gpu(knowledge(), version("11.2"), *l4, CudaOrigin::wheels);
+  CHECK(wheels.fits == Fits::yes);  // runs kernels for 8.x
+  CHECK(wheels.warning);
+  CHECK(cuda_supports_gpu(knowledge(), version("10.2"), *l4, CudaOrigin::wheels).fits == Fits::no);
   CHECK(cuda_supports_gpu(knowledge(), version("12.9"), *v100).fits == Fits::yes);
   CHECK(cuda_supports_gpu(knowledge(), version("13.0"), *v100).fits == Fits::no);
   CHECK(cuda_supports_gpu(knowledge(), version("99.0"), *l4).fits == Fits::unknown);

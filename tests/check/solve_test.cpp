@@ -34,7 +34,7 @@ void check_solution(const Solution& solution) {
     if (set.gpu == nullptr) continue;
     REQUIRE(one.cuda != nullptr);
     CHECK(framework_supports_gpu(*one.build, *set.gpu).fits != Fits::no);
-    CHECK(cuda_supports_gpu(knowledge(), one.cuda->cuda, *set.gpu).fits != Fits::no);
+    CHECK(cuda_supports_gpu(knowledge(), one.cuda->cuda, *set.gpu, one.origin).fits != Fits::no);
     if (one.origin == CudaOrigin::base) {
       REQUIRE(set.image != nullptr);
       CHECK(image_serves(*set.image, *one.cuda).fits != Fits::no);
@@ -152,11 +152,12 @@ TEST_CASE("where nothing fits, the constraints that exclude each other, and no o
            {"beam=2.66 tensorflow python=3.6 gpu=nvidia-l4",
             {"beam=2.66", "python=3.6"},
             "does not support Python 3.6"},
-           {"beam=2.77 tensorflow=2.10 gpu=nvidia-l4", {"beam=2.77", "tensorflow=2.10"}, "agree on no protobuf"},
+           {"beam=2.77 tensorflow=2.10 gpu=nvidia-tesla-t4", {"beam=2.77", "tensorflow=2.10"}, "agree on no protobuf"},
            {"beam torch=2.15 gpu=nvidia-tesla-v100", {"torch=2.15", "gpu=nvidia-tesla-v100"}, "no code for V100"},
            {"python=3.13 beam tensorflow=2.15", {"python=3.13", "tensorflow=2.15"}, "no wheel for Python 3.13"},
-           {"tensorflow=2.10 gpu=nvidia-l4 cuda=wheels",
-            {"tensorflow=2.10", "gpu=nvidia-l4", "cuda=wheels"},
+           {"tensorflow=2.10 gpu=nvidia-l4", {"tensorflow=2.10", "gpu=nvidia-l4"}, "needs CUDA 11.8 or later"},
+           {"tensorflow=2.10 gpu=nvidia-tesla-t4 cuda=wheels",
+            {"tensorflow=2.10", "gpu=nvidia-tesla-t4", "cuda=wheels"},
             "no extra"},
        }) {
     CAPTURE(one.words);

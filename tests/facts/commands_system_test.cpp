@@ -214,4 +214,10 @@ TEST_CASE("checks of the interpreter", "[commands_python]") {
   CHECK(asserted("import sys; sys.exit(sys.version_info[:2] != (3, 12))") == "3.12");
   CHECK(asserted("import sys; sys.exit(sys.version_info[:2] == (3, 12))").empty());
   CHECK(asserted("import sys; print(sys.version_info[:2] == (3, 12))").empty());
+  const auto written = [](const std::string& code) {
+    return asserted_minor(python_of("python -c '" + code + "'")).has_value();
+  };
+  CHECK(written(R"(import sys; v = "%d.%d" % sys.version_info[:2]; sys.exit(0 if v == "3.11" else "no"))"));
+  CHECK(!written(R"(import sys; v = "%d.%d" % sys.version_info[:2]; sys.exit(0 if w == "3.11" else "no"))"));
+  CHECK(!written(R"(import sys; v = "%d.%d" % sys.version_info[:2]; sys.exit(1 if v == "3.11" else 0))"));
 }
