@@ -10,7 +10,7 @@
 
 namespace imgforge {
 
-std::unique_ptr<Image> open_docker_archive(const std::string& path, const std::string& selector, const SourceOptions&) {
+std::unique_ptr<Image> open_docker_archive(const std::string& path, const std::string& selector) {
   const std::shared_ptr<const FileTree> files = open_tar(std::make_shared<RandomFile>(path));
   DockerImage image = read_docker_image(
       *files, selector, fmt::format("docker-archive:{}{}{}", path, selector.empty() ? "" : ":", selector));

@@ -130,14 +130,13 @@ std::vector<Descriptor> select(const FileTree& files, const Index& index, const 
   return entries;
 }
 
-std::unique_ptr<Image> open_layout(std::unique_ptr<FileTree> files, const std::string& selector,
-                                   const SourceOptions& options, std::string name) {
+OpenedSource open_layout(std::unique_ptr<FileTree> files, const std::string& selector, std::string name) {
   auto store = std::make_shared<LayoutStore>(std::move(files));
   const std::unique_ptr<ByteReader> reader = store->files().open("index.json");
   if (!reader) throw Error(ErrorKind::image_corrupt, "it is no OCI image layout: there is no index.json");
   const Index index = parse_index(read_all(*reader, max_document_bytes, "index.json"));
-  const std::vector<Descriptor> entries = select(store->files(), index, selector);
-  return assemble_image(std::move(store), entries, options, std::move(name));
+  std::vector<Descriptor> entries = select(store->files(), index, selector);
+  return {std::move(store), std::nullopt, std::move(entries), std::move(name)};
 }
 
 std::string named(std::string_view source, const std::string& path, const std::string& selector) {
@@ -146,15 +145,12 @@ std::string named(std::string_view source, const std::string& path, const std::s
 
 }  // namespace
 
-std::unique_ptr<Image> open_layout_folder(const std::string& path, const std::string& selector,
-                                          const SourceOptions& options) {
-  return open_layout(open_folder(path), selector, options, named("oci", path, selector));
+OpenedSource open_layout_folder(const std::string& path, const std::string& selector) {
+  return open_layout(open_folder(path), selector, named("oci", path, selector));
 }
 
-std::unique_ptr<Image> open_layout_archive(const std::string& path, const std::string& selector,
-                                           const SourceOptions& options) {
-  return open_layout(open_tar(std::make_shared<RandomFile>(path)), selector, options,
-                     named("oci-archive", path, selector));
+OpenedSource open_layout_archive(const std::string& path, const std::string& selector) {
+  return open_layout(open_tar(std::make_shared<RandomFile>(path)), selector, named("oci-archive", path, selector));
 }
 
 }  // namespace imgforge

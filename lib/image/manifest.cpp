@@ -114,7 +114,8 @@ Descriptor descriptor_of(const json& value, std::string_view what) {
   }
   Descriptor descriptor{text_of(member(value, "mediaType", what), fmt::format("{}: mediaType", what)),
                         digest_of(member(value, "digest", what), fmt::format("{}: the digest", what)),
-                        size.get<std::uint64_t>(), std::nullopt,
+                        size.get<std::uint64_t>(),
+                        std::nullopt,
                         text_map_of(member(value, "annotations", what), fmt::format("{}: annotations", what)),
                         texts_of(member(value, "urls", what), fmt::format("{}: urls", what))};
   if (const json& platform = member(value, "platform", what); !platform.is_null()) {
@@ -179,11 +180,6 @@ bool is_config_media_type(std::string_view media_type) {
          media_type.empty();  // written by old registries and builders
 }
 
-bool is_attestation(const Descriptor& entry) {
-  return entry.annotations.contains("vnd.docker.reference.type") ||
-         (entry.platform && entry.platform->os == "unknown" && entry.platform->architecture == "unknown");
-}
-
 /// The variant that is meant where none is said: what Docker and Go take it for.
 Platform with_variant(Platform platform) {
   if (platform.variant.empty())
@@ -212,6 +208,11 @@ std::optional<std::string> ImageConfig::variable(std::string_view name) const {
 
 bool is_index_media_type(std::string_view media_type) noexcept {
   return media_type == oci_index || media_type == docker_index;
+}
+
+bool is_attestation(const Descriptor& entry) {
+  return entry.annotations.contains("vnd.docker.reference.type") ||
+         (entry.platform && entry.platform->os == "unknown" && entry.platform->architecture == "unknown");
 }
 
 bool is_manifest_media_type(std::string_view media_type) noexcept {

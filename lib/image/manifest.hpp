@@ -64,6 +64,10 @@ inline constexpr std::string_view recipe_label = "dev.imgforge.recipe";
 bool is_index_media_type(std::string_view media_type) noexcept;
 bool is_manifest_media_type(std::string_view media_type) noexcept;
 
+/// Whether an index's entry is no image but says something of one: annotation vnd.docker.reference.type, or the
+/// platform unknown/unknown.
+bool is_attestation(const Descriptor& entry);
+
 /// What a document is, by its media type and, where it has none, by its shape.
 enum class DocumentKind { manifest, index };
 DocumentKind document_kind(std::string_view bytes, std::string_view media_type);

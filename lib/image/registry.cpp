@@ -132,7 +132,7 @@ Document top_document(RegistrySession& session) {
 
 }  // namespace
 
-std::unique_ptr<Image> open_registry_image(std::string_view name, const SourceOptions& options) {
+OpenedSource open_registry_source(std::string_view name, const SourceOptions& options) {
   std::string why;
   const std::optional<Reference> reference = Reference::parse(name, &why);
   if (!reference)
@@ -140,7 +140,7 @@ std::unique_ptr<Image> open_registry_image(std::string_view name, const SourceOp
                 "as in python:3.11, or europe-docker.pkg.dev/PROJECT/REPOSITORY/IMAGE:TAG");
   const auto places = std::make_shared<const Places>(*reference, options);
   Document top = places->ask([](const std::shared_ptr<RegistrySession>& session) { return top_document(*session); });
-  return assemble_image(std::make_shared<RegistryStore>(places), std::move(top), options, reference->to_full_string());
+  return {std::make_shared<RegistryStore>(places), std::move(top), {}, reference->to_full_string()};
 }
 
 }  // namespace imgforge

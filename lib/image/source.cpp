@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <variant>
 
 #include "base/error.hpp"
 #include "base/reference.hpp"
@@ -45,14 +46,8 @@ PathAndSelector split_path(const std::string& text) {
   return {text.substr(0, text.find(':')), text.find(':') == std::string::npos ? "" : text.substr(text.find(':') + 1)};
 }
 
-[[noreturn]] void throw_unread(std::string_view transport, const std::string& name) {
-  throw Error(ErrorKind::image_unsupported, fmt::format("images of {} are not read yet", transport),
-              fmt::format("copy it first: skopeo copy {} oci:/tmp/image:latest, then verify oci:/tmp/image:latest",
-                          escape_for_display(name)));
-}
-
 /// What a path holds, told by its content.
-enum class Content { nothing, layout_folder, layout_archive, docker_archive };
+enum class Content { nothing, layout_folder, blob_folder, layout_archive, docker_archive };
 
 struct Recognised {
   Content content = Content::nothing;
@@ -63,11 +58,15 @@ Recognised recognise(const std::string& path) {
   if (is_folder(path)) {
     const std::unique_ptr<FileTree> folder = open_folder(path);
     if (folder->size_of("oci-layout") || folder->size_of("index.json")) return {Content::layout_folder, ""};
-    if (folder->size_of("manifest.json")) {
+    if (const std::unique_ptr<ByteReader> manifest = folder->open("manifest.json")) {
+      // skopeo's is a manifest, docker save's a list of images.
+      const std::string text = read_all(*manifest, max_document_bytes, "manifest.json");
+      if (!trim(text).starts_with('[')) return {Content::blob_folder, ""};
       return {Content::nothing,
-              "the folder has a manifest.json, as skopeo's dir: and unpacked archives have; neither is read yet"};
+              "as docker-archive: it is an unpacked one, which is read as a tar only (tar -C DIR -cf FILE .)"};
     }
-    return {Content::nothing, "as oci: the folder has neither oci-layout nor index.json"};
+    return {Content::nothing,
+            "as oci: the folder has neither oci-layout nor index.json; as dir: it has no manifest.json"};
   }
   std::unique_ptr<FileTree> tar;
   try {
@@ -84,14 +83,23 @@ Recognised recognise(const std::string& path) {
           "as oci-archive: the tar has no index.json; as docker-archive: the tar has no manifest.json"};
 }
 
-std::unique_ptr<Image> open_recognised(Content content, const PathAndSelector& where, const SourceOptions& options) {
+/// A source with manifests, or an image without any.
+using Opened = std::variant<OpenedSource, std::unique_ptr<Image>>;
+
+Opened open_recognised(Content content, const std::string& name, const PathAndSelector& where) {
   switch (content) {
-    case Content::layout_folder: return open_layout_folder(where.path, where.selector, options);
-    case Content::layout_archive: return open_layout_archive(where.path, where.selector, options);
-    case Content::docker_archive: return open_docker_archive(where.path, where.selector, options);
+    case Content::layout_folder: return open_layout_folder(where.path, where.selector);
+    case Content::blob_folder:
+      if (where.path == name) return open_blob_folder(where.path);
+      throw Error(ErrorKind::image_not_found,
+                  fmt::format("{} is a folder of skopeo's dir:, which holds one image without a tag",
+                              escape_for_display(where.path)),
+                  "name the folder alone");
+    case Content::layout_archive: return open_layout_archive(where.path, where.selector);
+    case Content::docker_archive: return open_docker_archive(where.path, where.selector);
     case Content::nothing: break;
   }
-  return nullptr;
+  throw Error(ErrorKind::image_unsupported, "it is no image");
 }
 
 bool looks_like_path(std::string_view name) {
@@ -100,13 +108,29 @@ bool looks_like_path(std::string_view name) {
          std::any_of(endings.begin(), endings.end(), [&](const char* ending) { return name.ends_with(ending); });
 }
 
+constexpr std::string_view forms =
+    "REFERENCE, oci:DIR[:TAG], oci-archive:FILE[:TAG], docker-archive:FILE[:NAME:TAG|:@INDEX] (- is standard input), "
+    "dir:DIR, docker-daemon:NAME or containers-storage:NAME";
+
+/// Stores of this machine are not guessed: that would ask a service, or start a program, for every name that is spelled
+/// wrong, and an image that happens to lie there may be older than the registry's.
+std::string local_hint(const std::string& name) {
+  const std::string shown = escape_for_display(name);
+  return fmt::format("images on this machine are asked for by name: docker-daemon:{} or containers-storage:{}", shown,
+                     shown);
+}
+
+std::string join_hints(const std::string& one, const std::string& other) {
+  return one.empty() || other.empty() ? one + other : one + "; " + other;
+}
+
 /// A bare name: a path where something is there, else a registry reference.
-std::unique_ptr<Image> open_bare(const std::string& name, const SourceOptions& options) {
+Opened open_bare(const std::string& name, const SourceOptions& options) {
   const PathAndSelector where = split_path(name);
   std::string tried;
   if (exists(where.path)) {
     const Recognised found = recognise(where.path);
-    if (found.content != Content::nothing) return open_recognised(found.content, where, options);
+    if (found.content != Content::nothing) return open_recognised(found.content, name, where);
     tried = found.why;
   } else {
     tried = fmt::format("as a path: {} does not exist", escape_for_display(where.path));
@@ -123,42 +147,45 @@ std::unique_ptr<Image> open_bare(const std::string& name, const SourceOptions& o
     tried += "; as a registry reference: " + why;
   } else {
     try {
-      return open_registry_image(name, options);
+      return open_registry_source(name, options);
     } catch (const Error& error) {
-      // With a registry's host in the name it was no guess.
-      if (!exists(where.path) && reference->has_explicit_host()) throw;
+      // With a registry's host in the name it was no guess; but podman calls what it built localhost/NAME.
+      if (!exists(where.path) && reference->has_explicit_host() && reference->host() != "localhost") throw;
       throw Error(error.kind(),
                   fmt::format("no image was found; tried {}; as a registry reference: {}", tried, error.message()),
-                  error.hint());
+                  join_hints(error.hint(), local_hint(name)));
     }
   }
-  throw Error(exists(where.path) ? ErrorKind::image_unsupported : ErrorKind::image_not_found,
+  const bool is_there = exists(where.path);
+  throw Error(is_there ? ErrorKind::image_unsupported : ErrorKind::image_not_found,
               "no image was found; tried " + tried,
-              "images are named REFERENCE, oci:DIR[:TAG], oci-archive:FILE[:TAG] or docker-archive:FILE[:NAME:TAG]");
+              join_hints(fmt::format("images are named {}", forms), reference ? local_hint(name) : ""));
 }
 
-std::unique_ptr<Image> open_named(const std::string& name, const SourceOptions& options) {
+Opened open_named(const std::string& name, const SourceOptions& options) {
   const auto rest_after = [&](std::string_view prefix) { return name.substr(prefix.size()); };
-  if (name.starts_with("docker://")) return open_registry_image(rest_after("docker://"), options);
+  if (name.starts_with("docker://")) return open_registry_source(rest_after("docker://"), options);
   if (name.starts_with("oci:")) {
     const PathAndSelector where = split_path(rest_after("oci:"));
     if (exists(where.path) && !is_folder(where.path)) {
       throw Error(ErrorKind::image_unsupported, escape_for_display(where.path) + " is a file, oci: reads a folder",
                   "for a tar of a layout: oci-archive:FILE");
     }
-    return open_layout_folder(where.path, where.selector, options);
+    return open_layout_folder(where.path, where.selector);
   }
   if (name.starts_with("oci-archive:")) {
     const PathAndSelector where = split_path(rest_after("oci-archive:"));
-    return open_layout_archive(where.path, where.selector, options);
+    return open_layout_archive(where.path, where.selector);
   }
   if (name.starts_with("docker-archive:")) {
-    const PathAndSelector where = split_path(rest_after("docker-archive:"));
-    return open_docker_archive(where.path, where.selector, options);
+    const std::string rest = rest_after("docker-archive:");
+    if (rest == "-" || rest.starts_with("-:")) return open_docker_pipe(rest.size() > 2 ? rest.substr(2) : "");
+    const PathAndSelector where = split_path(rest);
+    return open_docker_archive(where.path, where.selector);
   }
-  if (name.starts_with("docker-daemon:")) throw_unread("a Docker daemon", name);
-  if (name.starts_with("containers-storage:")) throw_unread("containers-storage", name);
-  if (name.starts_with("dir:")) throw_unread("dir: folders", name);
+  if (name.starts_with("dir:")) return open_blob_folder(rest_after("dir:"));
+  if (name.starts_with("docker-daemon:")) return open_daemon_image(rest_after("docker-daemon:"));
+  if (name.starts_with("containers-storage:")) return open_storage_image(rest_after("containers-storage:"));
   return open_bare(name, options);
 }
 
@@ -169,13 +196,18 @@ bool holds_login(const std::string& name) {
   const std::size_t at = rest.find('@');
   if (at == std::string_view::npos || exists(split_path(name).path)) return false;
   const std::string_view behind = rest.substr(at + 1);
-  return !behind.starts_with("sha256:") && !behind.starts_with("sha512:") && rest.substr(0, at).find(':') != std::string_view::npos &&
+  return !behind.starts_with("sha256:") && !behind.starts_with("sha512:") &&
+         rest.substr(0, at).find(':') != std::string_view::npos &&
          behind.find_first_of("./:") != std::string_view::npos;
 }
 
 }  // namespace
 
-std::unique_ptr<Image> open_image(const std::string& name, const SourceOptions& options) {
+namespace {
+
+/// What `use` makes of the source that the name means; errors say which one it was.
+template <class Use>
+auto with_source(const std::string& name, const SourceOptions& options, Use use) {
   if (name.empty()) throw Error(ErrorKind::usage, "the image's name is empty");
   // No path and no reference has a NUL byte in it, and C would cut the name there.
   if (name.find('\0') != std::string::npos) throw Error(ErrorKind::usage, "the image's name has a NUL byte in it");
@@ -184,12 +216,29 @@ std::unique_ptr<Image> open_image(const std::string& name, const SourceOptions& 
                 "log in instead (docker login HOST), and name the image without it");
   }
   try {
-    return open_named(name, options);
+    return use(open_named(name, options));
   } catch (const Error& error) {
     const std::string shown = escape_for_display(name);
     if (error.message().starts_with(shown)) throw;
     throw error.within(shown);
   }
+}
+
+}  // namespace
+
+std::unique_ptr<Image> open_image(const std::string& name, const SourceOptions& options) {
+  return with_source(name, options, [&](Opened opened) {
+    if (auto* image = std::get_if<std::unique_ptr<Image>>(&opened)) return std::move(*image);
+    return assemble_image(std::get<OpenedSource>(std::move(opened)), options);
+  });
+}
+
+std::vector<Platform> platforms_of(const std::string& name, const SourceOptions& options) {
+  return with_source(name, options, [&](Opened opened) {
+    const auto* image = std::get_if<std::unique_ptr<Image>>(&opened);
+    if (image == nullptr) return list_platforms(std::get<OpenedSource>(opened));
+    return std::vector<Platform>{(*image)->config_comes_last() ? options.platform : (*image)->config().platform};
+  });
 }
 
 }  // namespace imgforge

@@ -15,6 +15,7 @@
 #include "base/digest.hpp"
 #include "image/manifest.hpp"
 #include "image/platform.hpp"
+#include "image/retry.hpp"
 
 namespace imgforge {
 
@@ -75,6 +76,9 @@ class Image {
   /// visitor has to compute; others than this image's may be among them. The reader is to be read to its end.
   /// Afterwards the source checks what it said of the config. Throws Error(image_*).
   virtual void stream_layers(const std::function<void(ByteReader& layer, std::uint64_t size)>& /*visit*/) const {}
+  /// In such a stream the config may come last, too (a pipe): then config(), layers() and the digests are those of an
+  /// empty image until stream_layers() has returned, which can be called once and not beside anything else.
+  virtual bool config_comes_last() const { return false; }
 
   /// How the image was named, normalised: "oci:/path:tag", "docker.io/library/python:3.11".
   virtual const std::string& name() const = 0;
@@ -94,16 +98,20 @@ struct SourceOptions {
       false;  // said by the user: then a single image of another platform is an error of a rule, not of the source
   bool insecure = false;  // registries: plain HTTP and unverified TLS are acceptable
   std::vector<Mirror> mirrors;
+  RetryPolicy retry;     // of registries
   std::string authfile;  // --authfile: containers' auth.json or docker's config.json, instead of the usual places
 };
 
-/// Opens an image by name. "docker://REF", "oci:DIR[:tag]", "oci-archive:FILE[:tag]", "docker-archive:FILE[:ref]"; a
-/// bare name is a path where something is there (told by content), else a registry reference. Throws Error(image_*);
-/// where a bare name fits nothing, the error lists every source that was tried and why it failed.
+/// Opens an image by name: "docker://REF", "oci:DIR[:TAG]", "oci-archive:FILE[:TAG]",
+/// "docker-archive:FILE[:NAME:TAG|:@INDEX]" ("-" is standard input), "dir:DIR", "docker-daemon:NAME[:TAG]",
+/// "containers-storage:NAME[:TAG]"; a bare name is a path where something is there (told by content), else a registry
+/// reference. Throws Error(image_*); where a bare name fits nothing, the error lists every source that was tried and
+/// why it failed.
 std::unique_ptr<Image> open_image(const std::string& name, const SourceOptions& options);
 
 /// The platforms of the index that `name` leads to, in its order, attestations left out; the one platform of a single
-/// image. For --all-platforms. Throws as open_image does.
+/// image (of standard input the one of the options, so that it is not read). For --all-platforms. Throws as open_image
+/// does.
 std::vector<Platform> platforms_of(const std::string& name, const SourceOptions& options);
 
 }  // namespace imgforge

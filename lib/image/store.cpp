@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -51,6 +52,23 @@ class StoredImage final : public Image {
   LayerAccess access_;
 };
 
+Document read_document(const BlobStore& store, const Descriptor& descriptor) {
+  const std::unique_ptr<ByteReader> reader = store.open_manifest(descriptor);
+  std::string bytes = read_all(*reader, max_document_bytes, "the manifest");
+  check_bytes(bytes, descriptor, "the manifest");
+  return {std::move(bytes), descriptor.media_type, descriptor.digest};
+}
+
+std::string read_config(const BlobStore& store, const Descriptor& descriptor) {
+  if (descriptor.size > max_document_bytes) {
+    throw Error(ErrorKind::image_limit,
+                fmt::format("the config has {} bytes, at most {} are read", descriptor.size, max_document_bytes));
+  }
+  std::string bytes = read_all(*store.open_blob(descriptor, "the config"), max_document_bytes, "the config");
+  check_bytes(bytes, descriptor, "the config");
+  return bytes;
+}
+
 /// The way from an index to the manifest for one platform. Bounded in depth and in documents; no index is read twice.
 class Walk {
  public:
@@ -94,10 +112,7 @@ class Walk {
     if (++documents_ > max_documents)
       throw Error(ErrorKind::image_limit,
                   fmt::format("more than {} indexes and manifests for one image", max_documents));
-    const std::unique_ptr<ByteReader> reader = store_.open_manifest(descriptor);
-    std::string bytes = read_all(*reader, max_document_bytes, "the manifest");
-    check_bytes(bytes, descriptor, "the manifest");
-    return from_document({std::move(bytes), descriptor.media_type, descriptor.digest}, depth + 1);
+    return from_document(read_document(store_, descriptor), depth + 1);
   }
 
   std::uint64_t bytes_read() const noexcept { return bytes_read_; }
@@ -110,16 +125,60 @@ class Walk {
   std::uint64_t bytes_read_ = 0;
 };
 
+/// Every platform that an index leads to. Bounded as a walk is.
+class PlatformList {
+ public:
+  explicit PlatformList(const BlobStore& store) : store_(store) {}
+
+  void add(const Document& document, std::size_t depth) {
+    if (document_kind(document.bytes, document.media_type) == DocumentKind::index) {
+      add(parse_index(document.bytes), depth);
+    } else {
+      add(parse_config(read_config(store_, parse_manifest(document.bytes).config)).platform);
+    }
+  }
+
+  void add(const Index& index, std::size_t depth) {
+    if (depth >= max_index_depth)
+      throw Error(ErrorKind::image_limit, fmt::format("indexes are nested deeper than {} levels", max_index_depth));
+    for (const Descriptor& entry : index.manifests) {
+      if (is_attestation(entry)) continue;
+      if (entry.platform && !entry.platform->architecture.empty()) {
+        add(*entry.platform);
+        continue;
+      }
+      // What says nothing, has to be looked at.
+      if (!seen_.insert(entry.digest).second) continue;
+      if (++documents_ > max_documents)
+        throw Error(ErrorKind::image_limit,
+                    fmt::format("more than {} indexes and manifests for one image", max_documents));
+      add(read_document(store_, entry), depth + 1);
+    }
+  }
+
+  std::vector<Platform> take() {
+    if (platforms_.empty()) throw Error(ErrorKind::image_not_found, "the index names no image");
+    return std::move(platforms_);
+  }
+
+ private:
+  void add(const Platform& platform) {
+    if (std::find(platforms_.begin(), platforms_.end(), platform) != platforms_.end()) return;
+    if (platforms_.size() == max_documents)
+      throw Error(ErrorKind::image_limit, fmt::format("more than {} platforms", max_documents));
+    platforms_.push_back(platform);
+  }
+
+  const BlobStore& store_;
+  std::vector<Platform> platforms_;
+  std::set<Digest> seen_;
+  std::size_t documents_ = 0;
+};
+
 std::unique_ptr<Image> from_manifest(std::shared_ptr<const BlobStore> store, const Document& document,
                                      std::uint64_t bytes_read, std::string name) {
   Manifest manifest = parse_manifest(document.bytes);
-  if (manifest.config.size > max_document_bytes) {
-    throw Error(ErrorKind::image_limit,
-                fmt::format("the config has {} bytes, at most {} are read", manifest.config.size, max_document_bytes));
-  }
-  const std::string config_bytes =
-      read_all(*store->open_blob(manifest.config, "the config"), max_document_bytes, "the config");
-  check_bytes(config_bytes, manifest.config, "the config");
+  const std::string config_bytes = read_config(*store, manifest.config);
   ImageParts parts{parse_config(config_bytes),      {}, document.digest, manifest.config.digest, std::move(name),
                    bytes_read + config_bytes.size()};
   const std::size_t count = manifest.layers.size();
@@ -174,18 +233,21 @@ void check_bytes(std::string_view bytes, const Descriptor& descriptor, std::stri
   }
 }
 
-std::unique_ptr<Image> assemble_image(std::shared_ptr<const BlobStore> store, Document top,
-                                      const SourceOptions& options, std::string name) {
-  Walk walk(*store, options.platform);
-  const Document manifest = walk.from_document(std::move(top));
-  return from_manifest(std::move(store), manifest, walk.bytes_read(), std::move(name));
+std::unique_ptr<Image> assemble_image(OpenedSource source, const SourceOptions& options) {
+  Walk walk(*source.store, options.platform);
+  const Document manifest = source.top                   ? walk.from_document(std::move(*source.top))
+                            : source.entries.size() == 1 ? walk.follow(source.entries.front(), 0)
+                                                         : walk.from_index({source.entries});
+  return from_manifest(std::move(source.store), manifest, walk.bytes_read(), std::move(source.name));
 }
 
-std::unique_ptr<Image> assemble_image(std::shared_ptr<const BlobStore> store, const std::vector<Descriptor>& entries,
-                                      const SourceOptions& options, std::string name) {
-  Walk walk(*store, options.platform);
-  const Document manifest = entries.size() == 1 ? walk.follow(entries.front(), 0) : walk.from_index({entries});
-  return from_manifest(std::move(store), manifest, walk.bytes_read(), std::move(name));
+std::vector<Platform> list_platforms(const OpenedSource& source) {
+  PlatformList list(*source.store);
+  if (source.top)
+    list.add(*source.top, 0);
+  else
+    list.add({source.entries}, 0);
+  return list.take();
 }
 
 std::unique_ptr<Image> make_image(ImageParts parts, LayerAccess access) {

@@ -53,12 +53,18 @@ struct Document {
   Digest digest;
 };
 
-/// The image that `top` is or leads to. Indexes in indexes are followed within bounds.
-std::unique_ptr<Image> assemble_image(std::shared_ptr<const BlobStore> store, Document top,
-                                      const SourceOptions& options, std::string name);
-/// The same from entries of an index: a single one is taken as it is, of several the one for the platform.
-std::unique_ptr<Image> assemble_image(std::shared_ptr<const BlobStore> store, const std::vector<Descriptor>& entries,
-                                      const SourceOptions& options, std::string name);
+/// Blobs, and where in them an image begins.
+struct OpenedSource {
+  std::shared_ptr<const BlobStore> store;
+  std::optional<Document> top;      // a manifest or an index
+  std::vector<Descriptor> entries;  // where there is no top: of an index; a single one is taken as it is
+  std::string name;                 // as Image::name()
+};
+
+/// The image for the platform that the source begins with or leads to. Indexes in indexes are followed within bounds.
+std::unique_ptr<Image> assemble_image(OpenedSource source, const SourceOptions& options);
+/// The platforms of all images that it leads to, in order, each once; attestations are none.
+std::vector<Platform> list_platforms(const OpenedSource& source);
 
 /// An image of which everything small is known.
 struct ImageParts {
@@ -84,13 +90,20 @@ std::unique_ptr<Image> make_image(ImageParts parts, LayerAccess access);
 /// "layer 3 of 11", counted from 1, as people do.
 std::string layer_name(std::size_t index, std::size_t count);
 
-// The sources. `shown` is how the image is named in messages and reports.
-std::unique_ptr<Image> open_layout_folder(const std::string& path, const std::string& selector,
-                                          const SourceOptions& options);
-std::unique_ptr<Image> open_layout_archive(const std::string& path, const std::string& selector,
-                                           const SourceOptions& options);
-std::unique_ptr<Image> open_docker_archive(const std::string& path, const std::string& selector,
-                                           const SourceOptions& options);
-std::unique_ptr<Image> open_registry_image(std::string_view reference, const SourceOptions& options);
+// The sources that have manifests.
+OpenedSource open_layout_folder(const std::string& path, const std::string& selector);
+OpenedSource open_layout_archive(const std::string& path, const std::string& selector);
+/// skopeo's dir: a folder with manifest.json, version, and blobs named by their bare hex digits.
+OpenedSource open_blob_folder(const std::string& path);
+OpenedSource open_registry_source(std::string_view reference, const SourceOptions& options);
+
+// And those that have only a config; they hold one platform.
+std::unique_ptr<Image> open_docker_archive(const std::string& path, const std::string& selector);
+/// docker-archive:-, standard input: a file there is read as one, anything else is streamed.
+std::unique_ptr<Image> open_docker_pipe(const std::string& selector);
+/// docker-daemon:NAME[:TAG|@DIGEST] or docker-daemon:ID.
+std::unique_ptr<Image> open_daemon_image(const std::string& name);
+/// containers-storage:NAME[:TAG|@ID].
+std::unique_ptr<Image> open_storage_image(const std::string& name);
 
 }  // namespace imgforge

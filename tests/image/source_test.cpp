@@ -8,13 +8,17 @@
 using namespace imgforge;
 using namespace imgforge::test;
 
-TEST_CASE("sources that come later say how to get there today", "[source]") {
-  for (const char* name : {"docker-daemon:python:3.11", "containers-storage:localhost/x", "dir:/tmp/x"}) {
-    const Error error = error_of_opening(name);
-    CHECK(error.kind() == ErrorKind::image_unsupported);
-    CHECK(exit_code(error.kind()) == 3);
-    CHECK(mentions(error, std::string("skopeo copy ") + name + " oci:"));
-  }
+TEST_CASE("sources that are not there say how to get to them", "[source]") {
+  const Variable host("DOCKER_HOST", "unix:///not/there.sock");
+  const Error daemon = error_of_opening("docker-daemon:python:3.11");
+  CHECK(daemon.kind() == ErrorKind::image_not_found);
+  CHECK(mentions(daemon, "/not/there.sock"));
+  CHECK(mentions(daemon, "docker save"));
+  const Variable path("PATH", "/not/there");
+  const Error storage = error_of_opening("containers-storage:localhost/x");
+  CHECK(mentions(storage, "skopeo"));
+  CHECK(mentions(storage, "podman save"));
+  CHECK(mentions(error_of_opening("dir:/not/there"), "/not/there"));
 }
 
 TEST_CASE("a guess that fails lists what was tried", "[source]") {
