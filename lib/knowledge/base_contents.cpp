@@ -2,6 +2,7 @@
 #include <re2/re2.h>
 
 #include "base/text.hpp"
+#include "knowledge/pattern.hpp"
 #include "knowledge/tables.hpp"
 
 namespace imgforge {
@@ -28,6 +29,7 @@ std::string check_base_content(const BaseContent& row) {
 }
 
 bool matches(const std::string& pattern, std::string_view text) {
+  if (!knowledge::may_match(pattern, text)) return false;
   return RE2::FullMatch(re2::StringPiece(text.data(), text.size()), RE2(pattern, pattern_options()));
 }
 

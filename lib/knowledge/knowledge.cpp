@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "knowledge/pattern.hpp"
 #include "knowledge/tables.hpp"
 
 namespace imgforge {
@@ -127,9 +128,10 @@ std::optional<BaseImage> Knowledge::base_image(std::string_view host_and_reposit
   for (const BaseImage& row : tables_->get<BaseImage>().rows) {
     if (repository == nullptr || *repository != row.repository) {
       repository = &row.repository;
-      repository_matches = matches(RE2(row.repository, options), host_and_repository);
+      repository_matches = knowledge::may_match(row.repository, host_and_repository) &&
+                           matches(RE2(row.repository, options), host_and_repository);
     }
-    if (!repository_matches) continue;
+    if (!repository_matches || !knowledge::may_match(row.tag, tag)) continue;
     const RE2 pattern(row.tag, options);
     if (!matches(pattern, tag)) continue;
     BaseImage found = row;
