@@ -2,52 +2,13 @@
 #include <catch2/catch.hpp>
 
 #include "image/file_tree.hpp"
+#include "image/docker_layouts.hpp"
 #include "image/support.hpp"
 
 using namespace imgforge;
 using namespace imgforge::test;
 
 namespace {
-
-std::string config_name(const TinyImage& tiny) { return Digest::of(tiny.config).hex() + ".json"; }
-
-std::string row(const std::string& config, const std::string& tags, const std::vector<std::string>& layers) {
-  return fmt::format(R"({{"Config":"{}","RepoTags":{},"Layers":["{}","{}"]}})", config, tags, layers[0], layers[1]);
-}
-
-/// Docker up to 24: a folder for each layer, in it the tar.
-Files docker_20(const TinyImage& tiny, const std::string& tags = R"(["example/worker:latest"])") {
-  return {{"aa/", ""},
-          {"aa/VERSION", "1.0"},
-          {"aa/json", "{}"},
-          {"aa/layer.tar", tiny.layers[0]},
-          {"bb/layer.tar", tiny.layers[1]},
-          {config_name(tiny), tiny.config},
-          {"manifest.json", "[" + row(config_name(tiny), tags, {"aa/layer.tar", "bb/layer.tar"}) + "]"}};
-}
-
-/// skopeo and podman: the tars by diff id, links for older readers, manifest.json last.
-Files skopeo(const TinyImage& tiny) {
-  const std::string lower = Digest::of(tiny.layers[0]).hex() + ".tar";
-  const std::string upper = Digest::of(tiny.layers[1]).hex() + ".tar";
-  return {
-      {lower, tiny.layers[0]},
-      {upper, tiny.layers[1]},
-      {config_name(tiny), tiny.config},
-      {"aa/layer.tar", "-> ../" + lower},
-      {"bb/layer.tar", "-> ../" + upper},
-      {"manifest.json", "[" + row(config_name(tiny), R"(["docker.io/example/worker:latest"])", {lower, upper}) + "]"}};
-}
-
-/// Docker 25 and newer: blobs, an OCI layout and a manifest.json.
-Files docker_25(const TinyImage& tiny) {
-  Files files = layout(index_of({descriptor(oci_manifest_type, tiny.manifest)}), {tiny.blobs()});
-  files.emplace_back("manifest.json", "[" +
-                                          row(blob_path(tiny.config), R"(["example/worker:latest"])",
-                                              {blob_path(tiny.layers[0]), blob_path(tiny.layers[1])}) +
-                                          "]");
-  return files;
-}
 
 void check_image(const Image& image, const TinyImage& tiny) {
   CHECK(image.config_digest() == Digest::of(tiny.config));
@@ -64,7 +25,7 @@ void check_image(const Image& image, const TinyImage& tiny) {
 TEST_CASE("the three layouts of a docker-archive", "[docker-archive]") {
   const TemporaryFolder folder;
   const TinyImage tiny;
-  for (const Files& files : {docker_20(tiny), skopeo(tiny), docker_25(tiny)}) {
+  for (const Files& files : {docker_20(tiny), skopeo_archive(tiny), docker_25(tiny)}) {
     const std::string path = write_tar(files, folder / "image.tar");
     const auto named = open_image("docker-archive:" + path, {});
     check_image(*named, tiny);
@@ -88,7 +49,7 @@ TEST_CASE("a name is a proof only where it says the digest", "[docker-archive]")
 TEST_CASE("layers that are links are read where they point", "[docker-archive]") {
   const TemporaryFolder folder;
   const TinyImage tiny;
-  Files files = skopeo(tiny);
+  Files files = skopeo_archive(tiny);
   replace(files, "manifest.json", "[" + row(config_name(tiny), "null", {"aa/layer.tar", "bb/layer.tar"}) + "]");
   check_image(*open_image(write_tar(files, folder / "a.tar"), {}), tiny);
   replace(files, "bb/layer.tar", "=> " + Digest::of(tiny.layers[1]).hex() + ".tar");
@@ -113,6 +74,18 @@ TEST_CASE("an archive of several images wants a name", "[docker-archive]") {
   CHECK(several.kind() == ErrorKind::image_not_found);
   CHECK(mentions(several, "example/worker:good, example/worker:bad and other:1"));
   CHECK(mentions(error_of_opening("docker-archive:" + path + ":example/worker:none"), "example/worker:good"));
+
+  // By place, as skopeo counts, and by id.
+  check_image(*open_image("docker-archive:" + path + ":@0", {}), one);
+  check_image(*open_image("docker-archive:" + path + ":@1", {}), two);
+  check_image(*open_image(path + ":@1", {}), two);
+  CHECK(open_image(path + ":@1", {})->name() == "docker-archive:" + path + ":@1");
+  check_image(*open_image(path + ":@" + Digest::of(two.config).hex().substr(0, 12), {}), two);
+  check_image(*open_image(path + "@" + Digest::of(two.config).to_string(), {}), two);
+  for (const char* none : {":@2", ":@", ":@00000000000000000000001", ":@cccccccccccc", ":@-1"}) {
+    INFO(none);
+    CHECK(mentions(error_of_opening("docker-archive:" + path + none), "@0 to @1"));
+  }
 }
 
 TEST_CASE("an image without a name is read", "[docker-archive]") {
