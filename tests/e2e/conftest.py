@@ -51,8 +51,9 @@ class Imgforge:
     def __call__(self, *arguments, environment=None, cwd=None):
         # A config of the machine's owner must not decide a test.
         variables = {name: value for name, value in os.environ.items()
-                     if name not in ("DOCKER_CONFIG", "SSL_CERT_FILE", "SSL_CERT_DIR", "CURL_CA_BUNDLE")}
-        variables["DOCKER_CONFIG"] = "/nonexistent"
+                     if name not in ("DOCKER_AUTH_CONFIG", "REGISTRY_AUTH_FILE", "XDG_CONFIG_HOME", "SSL_CERT_FILE",
+                                     "SSL_CERT_DIR", "CURL_CA_BUNDLE")}
+        variables["DOCKER_CONFIG"] = variables["XDG_RUNTIME_DIR"] = "/nonexistent"
         variables.update(environment or {})
         done = subprocess.run([self.binary, *map(str, arguments)], env=variables, cwd=cwd, text=True,
                               capture_output=True, timeout=120, errors="surrogateescape")
