@@ -1,6 +1,7 @@
 // Images of registries: distribution-spec 1.1, "Pulling manifests" and "Pulling blobs".
 #include <fmt/format.h>
 
+#include <atomic>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -89,6 +90,16 @@ class RegistryStore final : public BlobStore {
     }
   }
 
+  std::unique_ptr<ByteReader> open_blob_range(const Descriptor& descriptor, std::string_view what, std::uint64_t offset,
+                                              std::uint64_t length) const override {
+    if (!ranges_) return nullptr;
+    auto reader = places_->ask([&](std::shared_ptr<RegistrySession> session) {
+      return open_registry_blob_range(std::move(session), descriptor, what, offset, length);
+    });
+    if (!reader) ranges_ = false;
+    return reader;
+  }
+
   std::unique_ptr<ByteReader> open_manifest(const Descriptor& descriptor) const override {
     return places_->ask([&](std::shared_ptr<RegistrySession> session) {
       return open_registry_manifest(std::move(session), descriptor);
@@ -97,6 +108,7 @@ class RegistryStore final : public BlobStore {
 
  private:
   std::shared_ptr<const Places> places_;
+  mutable std::atomic<bool> ranges_ = true;  // until a server shows that it knows none: then it is not asked again
 };
 
 /// What Content-Type says about a manifest, where it says anything: proxies and old registries send a generic type.
@@ -110,8 +122,19 @@ std::string manifest_media_type(const HttpResponse& response) {
 Document top_document(RegistrySession& session) {
   constexpr std::string_view what = "the manifest";
   const Reference& reference = session.reference();
-  HttpResponse response = session.open({"manifests/" + reference.identifier(), accepted_manifests, what});
-  std::string bytes = read_body(response, max_document_bytes, what);
+  RetryBudget budget(session.retry_policy());
+  const auto get = [&] { return session.open({"manifests/" + reference.identifier(), accepted_manifests, what}); };
+  HttpResponse response = get();
+  std::string bytes;
+  for (;;) {
+    try {
+      bytes = read_body(response, max_document_bytes, what);
+      break;
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::image_network || !budget.wait()) throw;
+      response = get();
+    }
+  }
   const std::string announced = response.header("docker-content-digest").value_or("");
   const std::optional<Digest> claim = Digest::parse(announced);
   if (!claim && (announced.starts_with("sha256:") || announced.starts_with("sha512:"))) {

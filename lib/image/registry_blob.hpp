@@ -1,7 +1,13 @@
 // Blobs and manifests of a registry as bytes in order. distribution-spec 1.1, "Pulling blobs".
+//
+// A connection that breaks is taken up where it stood, by Range; who does not know Range sends it all again, and what
+// was read before is passed over. The bytes that come out are in order and without a gap either way, so a digest that
+// runs along stays right. RFC 9110 section 14.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -19,8 +25,21 @@ inline constexpr std::string_view accepted_manifests =
 /// Throws Error(image_*); `what` names it in messages.
 std::unique_ptr<ByteReader> open_registry_blob(std::shared_ptr<RegistrySession> session, const Descriptor& descriptor,
                                                std::string_view what);
-/// The same for manifests and indexes, which a registry keeps apart.
+/// `length` bytes of it from `offset` on; nothing where the server does not do that (200, 400, 416, 501), which is no
+/// fault. Throws Error(image_*) where it says that it did, and the bytes are others than were asked for.
+std::unique_ptr<ByteReader> open_registry_blob_range(std::shared_ptr<RegistrySession> session,
+                                                     const Descriptor& descriptor, std::string_view what,
+                                                     std::uint64_t offset, std::uint64_t length);
+/// The whole of a manifest or an index, which a registry keeps apart.
 std::unique_ptr<ByteReader> open_registry_manifest(std::shared_ptr<RegistrySession> session,
                                                    const Descriptor& descriptor);
+
+/// "bytes FIRST-LAST/TOTAL"; `total` is absent where it is "*". Nothing for anything else.
+struct ContentRange {
+  std::uint64_t first = 0;
+  std::uint64_t last = 0;
+  std::optional<std::uint64_t> total;
+};
+std::optional<ContentRange> parse_content_range(std::string_view text) noexcept;
 
 }  // namespace imgforge

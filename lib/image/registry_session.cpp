@@ -47,7 +47,11 @@ std::string anonymous_authorization(HttpClient& client, const Url& url, const Ht
 }  // namespace
 
 RegistrySession::RegistrySession(const Reference& reference, const SourceOptions& options, bool mirror)
-    : reference_(reference), insecure_(options.insecure), mirror_(mirror), login_(reference, options, mirror, client_) {
+    : reference_(reference),
+      insecure_(options.insecure),
+      mirror_(mirror),
+      retry_policy_(mirror ? options.retry.short_one() : options.retry),
+      login_(reference, options, mirror, client_) {
   const std::string host = reference.host() == "docker.io" ? "registry-1.docker.io" : reference.host();
   const std::optional<Url> https = Url::parse("https://" + host + "/v2/");
   const std::optional<Url> http = Url::parse("http://" + host + "/v2/");
@@ -59,7 +63,7 @@ RegistrySession::RegistrySession(const Reference& reference, const SourceOptions
 }
 
 HttpResponse RegistrySession::open(const RegistryRequest& request) {
-  RetryBudget budget = mirror_ ? RetryBudget::short_one() : RetryBudget();
+  RetryBudget budget(retry_policy_);
   for (;;) {
     RegistryAnswer answer = ask(request);
     const int status = answer.response.status();

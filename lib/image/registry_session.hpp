@@ -15,6 +15,7 @@
 #include "base/http.hpp"
 #include "base/reference.hpp"
 #include "image/registry_login.hpp"
+#include "image/retry.hpp"
 #include "image/source.hpp"
 
 namespace imgforge {
@@ -39,6 +40,7 @@ class RegistrySession {
   RegistrySession(const Reference& reference, const SourceOptions& options, bool mirror = false);
 
   const Reference& reference() const noexcept { return reference_; }
+  const RetryPolicy& retry_policy() const noexcept { return retry_policy_; }
 
   /// One attempt: redirects, a login where it is asked for, and plain HTTP where that is allowed. Whatever the status,
   /// the body unread. Throws Error(image_access) where a login is asked for that there is none for, and
@@ -61,6 +63,7 @@ class RegistrySession {
   bool insecure_;
   bool mirror_;
   bool may_be_plain_ = false;
+  RetryPolicy retry_policy_;
   Url plain_;
   HttpClient client_;
   RegistryLogin login_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <ctime>
+#include <random>
 #include <string>
 #include <thread>
 
@@ -45,8 +46,10 @@ bool RetryBudget::wait_after(const HttpResponse& response) {
 bool RetryBudget::wait() { return wait_for(next_); }
 
 bool RetryBudget::wait_for(milliseconds pause) {
-  if (attempts_left_ == 0 || pause > left_) return false;
-  std::this_thread::sleep_for(pause);
+  if (attempts_left_ == 0 || pause > left_ || pause > longest_pause_) return false;
+  // A little longer than asked, and not by the same for everybody: whoever was refused together comes back apart.
+  static thread_local std::minstd_rand random(std::random_device{}());
+  std::this_thread::sleep_for(pause + milliseconds(random() % (static_cast<unsigned long>(pause.count()) / 10 + 1)));
   --attempts_left_;
   left_ -= pause;
   next_ *= 2;

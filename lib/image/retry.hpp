@@ -1,6 +1,7 @@
 // What passes by itself, and how long to wait for it. RFC 9110 section 10.2.3; distribution-spec leaves it to clients.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <optional>
@@ -18,17 +19,30 @@ bool is_worth_retrying(const HttpResponse& response);
 /// Retry-After: seconds, or a date; a day at most. Nothing where it is not there or makes no sense.
 std::optional<std::chrono::milliseconds> retry_after(const HttpResponse& response);
 
-/// The attempts for one manifest or blob: so many, and so much waiting in all.
+/// How patient to be with one manifest or blob.
+struct RetryPolicy {
+  std::size_t attempts = 5;                    // after the first
+  std::chrono::milliseconds budget{120'000};   // of waiting in all
+  std::chrono::milliseconds first_pause{300};  // doubled from one attempt to the next, where the server says nothing
+  std::chrono::milliseconds longest_pause{60'000};  // that a Retry-After is granted
+
+  /// For what can be had elsewhere.
+  RetryPolicy short_one() const {
+    RetryPolicy policy = *this;
+    policy.attempts = 1;
+    policy.budget = std::min(budget, std::chrono::milliseconds(2'000));
+    return policy;
+  }
+};
+
+/// The attempts that are left of a policy.
 class RetryBudget {
  public:
-  RetryBudget() = default;
-  /// For what can be had elsewhere.
-  static RetryBudget short_one() {
-    RetryBudget budget;
-    budget.attempts_left_ = 1;
-    budget.left_ = std::chrono::seconds(2);
-    return budget;
-  }
+  explicit RetryBudget(const RetryPolicy& policy = {})
+      : attempts_left_(policy.attempts),
+        left_(policy.budget),
+        next_(policy.first_pause),
+        longest_pause_(policy.longest_pause) {}
 
   /// Waits before the next attempt, as long as the server asked or ever longer; false where it is not to be made: the
   /// answer is none that passes, or the attempts or the time are used up.
@@ -39,9 +53,10 @@ class RetryBudget {
  private:
   bool wait_for(std::chrono::milliseconds pause);
 
-  std::size_t attempts_left_ = 5;
-  std::chrono::milliseconds left_{30'000};
-  std::chrono::milliseconds next_{300};
+  std::size_t attempts_left_;
+  std::chrono::milliseconds left_;
+  std::chrono::milliseconds next_;
+  std::chrono::milliseconds longest_pause_;
 };
 
 }  // namespace imgforge
