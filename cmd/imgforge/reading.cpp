@@ -34,7 +34,11 @@ void add_reading_options(CLI::App& command, ReadingOptions& options) {
       ->capture_default_str();
 }
 
-std::unique_ptr<LayerCache> open_cache(const ReadingOptions&) { return nullptr; }
+std::unique_ptr<LayerCache> open_cache(const ReadingOptions& options) {
+  if (options.no_cache || options.assurance == "full") return nullptr;
+  const std::optional<std::string> folder = options.cache.empty() ? LayerCache::default_directory() : options.cache;
+  return folder ? std::make_unique<LayerCache>(*folder) : nullptr;
+}
 
 RootOptions root_options(const ReadingOptions& options, const Image& image, LayerCache* cache, Progress& progress) {
   RootOptions root;
