@@ -136,7 +136,7 @@ struct HttpResponse::State {
     set(CURLOPT_SSL_VERIFYPEER, request.verify_tls ? 1L : 0L);
     set(CURLOPT_SSL_VERIFYHOST, request.verify_tls ? 2L : 0L);
     set_certificates(request.tls);
-    if (is_loopback_host(request.url.host)) set(CURLOPT_PROXY, "");
+    if (request.direct || is_loopback_host(request.url.host)) set(CURLOPT_PROXY, "");
     if (!request.unix_socket.empty()) {
       set(CURLOPT_PROXY, "");
       set(CURLOPT_UNIX_SOCKET_PATH, request.unix_socket.c_str());
@@ -172,21 +172,21 @@ struct HttpResponse::State {
       bundle = environment("SSL_CERT_FILE");
       if (const char* folder = environment("SSL_CERT_DIR")) set(CURLOPT_CAPATH, folder);
     }
-    if (!files.authority.empty() && bundle != nullptr) {
-      // libcurl takes one file: both in one, then. A file that is not there adds nothing, and is told by what fails.
-      std::string both;
-      for (const std::string& path : {files.authority, std::string(bundle)}) {
+    std::vector<std::string> believed = files.authorities;
+    if (bundle != nullptr) believed.emplace_back(bundle);
+    if (believed.size() == 1) {
+      set(CURLOPT_CAINFO, believed.front());  // CAPATH stays the system's folder
+    } else if (!believed.empty()) {
+      // libcurl takes one file: all in one, then. A file that is not there adds nothing, and is told by what fails.
+      std::string all;
+      for (const std::string& path : believed) {
         try {
-          both += read_file(path, largest_bundle) + "\n";
+          all += read_file(path, largest_bundle) + "\n";
         } catch (const Error&) {
         }
       }
-      curl_blob blob{both.data(), both.size(), CURL_BLOB_COPY};
+      curl_blob blob{all.data(), all.size(), CURL_BLOB_COPY};
       if (curl_easy_setopt(easy, CURLOPT_CAINFO_BLOB, &blob) != CURLE_OK) throw std::bad_alloc();
-    } else if (!files.authority.empty()) {
-      set(CURLOPT_CAINFO, files.authority);  // CAPATH stays the system's folder
-    } else if (bundle != nullptr) {
-      set(CURLOPT_CAINFO, bundle);
     }
     if (!files.certificate.empty()) set(CURLOPT_SSLCERT, files.certificate);
     if (!files.key.empty()) set(CURLOPT_SSLKEY, files.key);

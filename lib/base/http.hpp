@@ -57,9 +57,9 @@ std::optional<std::time_t> parse_http_date(std::string_view text);
 
 /// Files of a directory as Docker's /etc/docker/certs.d/HOST has them. Empty: not there.
 struct TlsFiles {
-  std::string authority;    // ca.crt, PEM; beside the system's
-  std::string certificate;  // client.cert, PEM
-  std::string key;          // client.key, PEM
+  std::vector<std::string> authorities;  // *.crt, PEM; beside the system's
+  std::string certificate;               // client.cert, PEM
+  std::string key;                       // client.key, PEM
   bool operator==(const TlsFiles&) const = default;
 };
 
@@ -69,6 +69,7 @@ struct HttpRequest {
   bool verify_tls = true;
   TlsFiles tls;
   std::optional<std::string> form;  // then it is a POST of this application/x-www-form-urlencoded body
+  bool direct = false;              // through no proxy, whatever the environment says
   std::string unix_socket;          // a path: the connection goes there, and the URL's host is only a name
   /// Bytes of the body that are wanted, both ends included: "Range: bytes=FIRST-LAST". The answer may be 200 all the
   /// same.

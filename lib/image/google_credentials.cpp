@@ -215,6 +215,7 @@ std::optional<Credentials> of_machine(const GoogleSetup& setup) {
   request.url = server_of(setup.metadata_server);
   request.url.target = "/computeMetadata/v1/instance/service-accounts/default/token";
   request.headers.emplace_back("Metadata-Flavor", "Google");
+  request.direct = true;
   const Clock::time_point asked = Clock::now();
   HttpResponse response = client.get(request);
   const std::string where = request.url.to_display_string();

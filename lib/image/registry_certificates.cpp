@@ -50,7 +50,7 @@ TlsFiles read_folder(const std::string& folder) {
                               escape_for_display(other.filename().string())),
                   "a client certificate is NAME.cert with NAME.key; a certificate authority is NAME.crt");
     }
-    if (extension == ".crt" && result.authority.empty()) result.authority = file.string();
+    if (extension == ".crt") result.authorities.push_back(file.string());
     if (extension == ".cert" && result.certificate.empty()) {
       result.certificate = file.string();
       result.key = other.string();

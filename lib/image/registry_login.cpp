@@ -126,8 +126,9 @@ void RegistryLogin::throw_missing(std::string_view because) const {
 }
 
 void RegistryLogin::throw_refused(HttpResponse& response) const {
-  const std::string said =
-      said_by_server(response, credentials_ ? secrets_of(*credentials_) : std::vector<std::string>{token_.value});
+  std::vector<std::string> secrets = credentials_ ? secrets_of(*credentials_) : std::vector<std::string>{};
+  if (!token_.value.empty()) secrets.push_back(token_.value);
+  const std::string said = said_by_server(response, secrets);
   if (!credentials_) throw_missing(fmt::format("it answered {}{}", response.status(), said));
   throw Error(ErrorKind::image_access,
               fmt::format("{} refuses the credentials of {} for {}: it answered {}{}", reference_.host(),

@@ -183,6 +183,7 @@ def home(tmp_path, certificates, tokens):
     """A home that believes the registry's certificate, and knows nothing else."""
     folder = tmp_path / "home" / ".config" / "containers" / "certs.d" / tokens.host
     folder.mkdir(parents=True)
+    (folder / "another.crt").write_text(bed.Certificates(tmp_path / "another").ca.read_text())
     (folder / "ca.crt").write_text(certificates.ca.read_text())
     return tmp_path / "home"
 

@@ -17,7 +17,7 @@ TEST_CASE("certificates of a registry lie in a folder of its name", "[certificat
   write_file(two / "r.example:5000/client.key", "x");
   write_file(two / "r.example:5000/README", "x");
   const TlsFiles found = files("https://r.example:5000/v2/");
-  CHECK(found.authority == two / "r.example:5000/ca.crt");
+  CHECK(found.authorities == std::vector<std::string>{two / "r.example:5000/ca.crt"});
   CHECK(found.certificate == two / "r.example:5000/client.cert");
   CHECK(found.key == two / "r.example:5000/client.key");
   CHECK(files("http://r.example:5000/v2/") == TlsFiles{});
@@ -25,11 +25,16 @@ TEST_CASE("certificates of a registry lie in a folder of its name", "[certificat
   CHECK(files("https://r.example:5001/v2/") == TlsFiles{});
   CHECK(files("https://x.r.example:5000/v2/") == TlsFiles{});
 
+  write_file(two / "two.example/b.crt", "x");
+  write_file(two / "two.example/a.crt", "x");
+  CHECK(files("https://two.example/v2/").authorities ==
+        std::vector<std::string>{two / "two.example/a.crt", two / "two.example/b.crt"});
+
   write_file(two / "plain.example/ca.crt", "x");
-  CHECK(files("https://plain.example/v2/").authority == two / "plain.example/ca.crt");
+  CHECK(files("https://plain.example/v2/").authorities == std::vector<std::string>{two / "plain.example/ca.crt"});
   CHECK(files("https://plain.example:444/v2/") == TlsFiles{});
   write_file(one / "plain.example:443/mine.crt", "x");
-  CHECK(files("https://plain.example/v2/").authority == one / "plain.example:443/mine.crt");
+  CHECK(files("https://plain.example/v2/").authorities == std::vector<std::string>{one / "plain.example:443/mine.crt"});
 }
 
 TEST_CASE("half a client certificate is an error", "[certificates]") {
