@@ -20,5 +20,6 @@ void add_verify(CLI::App& app, Action& action);
 void add_inspect(CLI::App& app, Action& action);
 void add_explain(CLI::App& app, Action& action);
 void add_compat(CLI::App& app, Action& action);
+void add_cache(CLI::App& app, Action& action);
 
 }  // namespace imgforge

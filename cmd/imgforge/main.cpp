@@ -84,6 +84,7 @@ int run(int argc, char* argv[]) {
   add_inspect(app, action);
   add_explain(app, action);
   add_compat(app, action);
+  add_cache(app, action);
   refuse_empty_values(app);
   try {
     app.parse(argc, argv);

@@ -103,6 +103,7 @@ void tell(std::string_view text) { static_cast<void>(std::fwrite(text.data(), 1,
 void refuse_empty_values(CLI::App& app) {
   const auto given = [](const std::string& value) { return value.empty() ? std::string("the value is empty") : std::string(); };
   for (CLI::App* command : app.get_subcommands({})) {
+    refuse_empty_values(*command);
     for (CLI::Option* option : command->get_options()) {
       if (option->get_items_expected_max() > 0) option->check(CLI::Validator(given, ""));
     }

@@ -353,7 +353,7 @@ LayerIndex walk(TarBytes& bytes, const CapturePolicy& policy, const LayerLimits&
 }
 
 LayerIndex read_checked(const Image& image, const LayerBlob& blob, const CapturePolicy& policy, const LayerLimits& limits,
-                        const std::function<void(std::uint64_t)>& progress, bool keep_entries) {
+                        const std::function<void(std::uint64_t)>& progress, bool keep_entries, bool both) {
   if (!blob.digest && !blob.diff_id) throw Error(ErrorKind::image_corrupt, "nothing says what its digest has to be");
   BlobReader blob_reader(image, blob, progress);
   LayerIndex index;
@@ -362,7 +362,7 @@ LayerIndex read_checked(const Image& image, const LayerBlob& blob, const Capture
     Decompressor decompressor(blob_reader);
     plain = decompressor.compression() == Compression::none;
     // A layer needs one proof: its blob's digest, or its diff id.
-    const bool hash_tar = !blob.digest && blob.diff_id;
+    const bool hash_tar = blob.diff_id && (!blob.digest || (both && !plain));
     TarBytes bytes(decompressor, hash_tar ? std::optional(blob.diff_id->algorithm()) : std::nullopt, limits.tar_bytes);
     index = walk(bytes, policy, limits, keep_entries);
     index.diff_id = bytes.finish();
@@ -382,14 +382,15 @@ LayerIndex read_checked(const Image& image, const LayerBlob& blob, const Capture
     throw Error(ErrorKind::image_corrupt, fmt::format("digest mismatch: its diff id is {}, the config says {}", index.diff_id->to_string(), blob.diff_id->to_string()));
   }
   index.blob_size = blob_reader.count();
+  if (both && index.diff_id && blob.diff_id) index.proof = Proof::full;
   return index;
 }
 
 LayerIndex pass(const Image& image, std::size_t layer, const CapturePolicy& policy, const LayerLimits& limits,
-                const std::function<void(std::uint64_t)>& progress, bool keep_entries) {
+                const std::function<void(std::uint64_t)>& progress, bool keep_entries, bool both) {
   const LayerBlob& blob = image.layers().at(layer);
   try {
-    return read_checked(image, blob, policy, limits, progress, keep_entries);
+    return read_checked(image, blob, policy, limits, progress, keep_entries, both);
   } catch (const Error& error) {
     const std::string name = blob.digest ? blob.digest->to_string() : blob.diff_id ? "diff id " + blob.diff_id->to_string() : "no digest";
     throw error.within(fmt::format("layer {} of {} ({})", layer + 1, image.layers().size(), name));
@@ -399,16 +400,75 @@ LayerIndex pass(const Image& image, std::size_t layer, const CapturePolicy& poli
 }  // namespace
 
 LayerIndex read_layer(const Image& image, std::size_t layer, const CapturePolicy& policy, const LayerLimits& limits,
-                      const std::function<void(std::uint64_t)>& progress) {
-  return pass(image, layer, policy, limits, progress, true);
+                      const std::function<void(std::uint64_t)>& progress, bool both) {
+  return pass(image, layer, policy, limits, progress, true, both);
 }
 
 std::optional<std::string> read_entry(const Image& image, std::size_t layer, std::size_t position, std::uint64_t size,
                                       const LayerLimits& limits, const std::function<void(std::uint64_t)>& progress) {
   const CapturePolicy policy = [&](const Entry&, std::size_t at) { return at == position ? Capture{.limit = size, .prefix = true} : Capture{}; };
-  LayerIndex index = pass(image, layer, policy, limits, progress, false);
+  LayerIndex index = pass(image, layer, policy, limits, progress, false, false);
   const auto found = index.captures.find(position);
   return found == index.captures.end() ? std::nullopt : std::optional(std::move(found->second));
+}
+
+namespace {
+
+/// A member of a stream on its way in.
+class StreamedBytes final : public ByteReader {
+ public:
+  StreamedBytes(ByteReader& source, const std::function<void(std::uint64_t)>& progress) : source_(source), progress_(progress) {}
+  std::size_t read(char* buffer, std::size_t size) override {
+    std::size_t count = 0;
+    try {
+      count = source_.read(buffer, size);
+    } catch (...) {
+      failure = std::current_exception();
+      throw;
+    }
+    count_ += count;
+    if (count != 0 && progress_) progress_(count);
+    return count;
+  }
+  std::uint64_t count() const { return count_; }
+
+  std::exception_ptr failure;  // of the source: what is wrong with the layer is another matter
+
+ private:
+  ByteReader& source_;
+  const std::function<void(std::uint64_t)>& progress_;
+  std::uint64_t count_ = 0;
+};
+
+}  // namespace
+
+StreamedLayer read_streamed_layer(ByteReader& layer, Digest::Algorithm algorithm, const CapturePolicy& policy,
+                                  const LayerLimits& limits, const std::function<void(std::uint64_t)>& progress) {
+  StreamedBytes source(layer, progress);
+  StreamedLayer result;
+  try {
+    Decompressor decompressor(source);
+    TarBytes bytes(decompressor, algorithm, limits.tar_bytes);
+    try {
+      result.index = walk(bytes, policy, limits, true);
+    } catch (const Error&) {
+      result.failure = std::current_exception();
+      // Which layer it is that failed is still to be told, by the rest of its bytes.
+      while (bytes.next() != 0) {
+      }
+    }
+    result.diff_id = bytes.finish();
+    result.index.tar_size = bytes.count();
+  } catch (const Error&) {
+    if (source.failure) std::rethrow_exception(source.failure);
+    if (!result.failure) result.failure = std::current_exception();
+  }
+  std::vector<char> rest(chunk_size);
+  while (source.read(rest.data(), rest.size()) != 0) {
+  }
+  result.index.diff_id = result.diff_id;
+  result.index.blob_size = source.count();
+  return result;
 }
 
 }  // namespace imgforge

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "layer/entry_path.hpp"
@@ -10,7 +13,8 @@ namespace imgforge {
 
 namespace {
 
-constexpr std::size_t most_nodes = 4'000'000;
+// Folders that only names of entries imply; with them a hundred megabytes more than an honest layer needs.
+constexpr std::size_t most_implied = 1'000'000;
 // Steps from folder to folder, links included, of all entries together: an honest layer takes ten an entry.
 constexpr std::size_t most_work = 400'000'000;
 constexpr std::size_t asking_work = 8;  // looking into a lower layer, in such steps
@@ -33,39 +37,91 @@ std::vector<std::string> expand(std::string_view target, const std::vector<std::
 
 }  // namespace
 
-LayerTree::LayerTree(const LayerIndex& index, const AskBelow& below) : index_(index) {
+LayerTree::LayerTree(const LayerIndex& index, const AskBelow& below)
+    : entries_(index.entries),
+      most_nodes_(entries_.size() + entries_.size() / 3 + most_implied),
+      landings_(entries_.folder_count()) {
+  nodes_.reserve(entries_.size() + 1);
+  parent_families_.reserve(entries_.size() + 1);
+  numbers_.reserve(entries_.size());
   nodes_.emplace_back();
   nodes_.front().kind = TreeNode::Kind::implied_directory;
-  for (std::uint32_t number = 0; number < index.entries.size(); ++number) apply(number, below);
+  parent_families_.push_back(nowhere);
+  for (std::uint32_t number = 0; number < entries_.size(); ++number) apply(number, below);
+  numbers_ = {};
+  landings_ = {};
+  parent_families_ = {};
+  sort_children();
+}
+
+void LayerTree::sort_children() {
+  children_.reserve(nodes_.size());
+  const auto by_name = [&](std::uint32_t one, std::uint32_t other) {
+    return nodes_[one].name() < nodes_[other].name();
+  };
+  for (TreeNode& node : nodes_) {
+    const auto begin = static_cast<std::ptrdiff_t>(children_.size());
+    for (std::uint32_t child = node.children_; child != nowhere; child = nodes_[child].next_)
+      children_.push_back(child);
+    // They come last first, and most tars are sorted.
+    std::reverse(children_.begin() + begin, children_.end());
+    if (!std::is_sorted(children_.begin() + begin, children_.end(), by_name))
+      std::sort(children_.begin() + begin, children_.end(), by_name);
+    node.children_ = static_cast<std::uint32_t>(begin);
+  }
+  // The list of siblings is read no more.
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    const std::size_t end = i + 1 < nodes_.size() ? nodes_[i + 1].children_ : children_.size();
+    nodes_[i].next_ = static_cast<std::uint32_t>(end - nodes_[i].children_);
+  }
 }
 
 const LayerTree::TreeNode* LayerTree::child(const TreeNode& node, std::string_view name) const {
-  const auto found = node.children.find(name);
-  return found == node.children.end() ? nullptr : &nodes_[found->second];
+  const std::span<const std::uint32_t> all = children(node);
+  const auto found = std::lower_bound(
+      all.begin(), all.end(), name,
+      [&](std::uint32_t position, std::string_view wanted) { return nodes_[position].name() < wanted; });
+  return found != all.end() && nodes_[*found].name() == name ? &nodes_[*found] : nullptr;
 }
 
-bool LayerTree::is_directory(const TreeNode& node) const {
-  return node.kind == TreeNode::Kind::implied_directory || (node.kind == TreeNode::Kind::entry && index_.entries[node.entry].type == EntryType::directory);
+std::uint64_t LayerTree::hash_of(std::uint32_t position) const {
+  return name_hash(nodes_[position].name(), parent_families_[position]);
 }
 
-bool LayerTree::is_leaf(const TreeNode& node) const { return node.kind != TreeNode::Kind::nothing && !is_directory(node); }
+std::uint32_t LayerTree::find_child(std::uint32_t parent, std::string_view name) const {
+  const std::uint32_t family = nodes_[parent].family_;
+  if (family == 0) return nowhere;
+  return numbers_.find(name_hash(name, family), [&](std::uint32_t position) {
+    return parent_families_[position] == family && nodes_[position].name() == name;
+  });
+}
 
-std::uint32_t LayerTree::make_child(std::uint32_t parent, const std::string& name) {
-  const auto found = nodes_[parent].children.find(name);
-  if (found != nodes_[parent].children.end()) return found->second;
-  if (nodes_.size() >= most_nodes) throw Error(ErrorKind::image_limit, fmt::format("a layer has more than {} files and folders", most_nodes));
+std::uint32_t LayerTree::make_child(std::uint32_t parent, std::string_view name, bool kept) {
+  if (const std::uint32_t found = find_child(parent, name); found != nowhere) return found;
+  if (nodes_.size() >= most_nodes_) {
+    throw Error(ErrorKind::image_limit, fmt::format("a layer has more than {} files and folders", most_nodes_));
+  }
+  if (nodes_[parent].family_ == 0) nodes_[parent].family_ = families_++;
+  const std::uint32_t family = nodes_[parent].family_;
   const auto position = static_cast<std::uint32_t>(nodes_.size());
-  nodes_.emplace_back();
-  nodes_[parent].children.emplace(name, position);
+  if (!kept) name = own_names_.emplace_back(name);
+  TreeNode& node = nodes_.emplace_back();
+  node.name_ = name.data();
+  node.name_size_ = static_cast<std::uint32_t>(name.size());
+  node.next_ = nodes_[parent].children_;
+  nodes_[parent].children_ = position;
+  parent_families_.push_back(family);
+  numbers_.insert(name_hash(name, family), position, [&](std::uint32_t other) { return hash_of(other); });
   return position;
 }
 
 void LayerTree::place(std::uint32_t position, TreeNode::Kind kind, bool directory) {
   TreeNode& node = nodes_[position];
-  const bool was_leaf = is_leaf(node);
-  if (!directory || was_leaf) {
+  if (!directory && is_directory(node)) ++generation_;  // what lay below it may land elsewhere from here on
+  if (!directory || is_leaf(node)) {
     // What was there is gone, in this layer and, should a folder come in its place, below, too.
-    node.children.clear();
+    node.family_ = 0;
+    node.children_ = nowhere;
     node.opaque = false;
     node.hides_below = true;
   }
@@ -78,14 +134,24 @@ void LayerTree::count_work(std::size_t steps) {
 }
 
 std::optional<std::string> LayerTree::symlink(const TreeNode& node, const AskBelow& below) {
-  if (node.kind == TreeNode::Kind::entry && index_.entries[node.entry].type == EntryType::symlink) return index_.entries[node.entry].link;
+  if (node.kind == TreeNode::Kind::entry && entries_.type(node.reference) == EntryType::symlink)
+    return std::string(entries_.link(node.reference));
   if (node.kind != TreeNode::Kind::lower_link) return std::nullopt;
-  count_work(asking_work * lower_links_[node.lower].size());
-  Below what = below(lower_links_[node.lower]);
+  count_work(asking_work * lower_links_[node.reference].size());
+  Below what = below(lower_links_[node.reference]);
   return what.kind == Below::Kind::symlink ? std::optional(std::move(what.link)) : std::nullopt;
 }
 
-std::uint32_t LayerTree::folder(std::vector<std::string> components, const AskBelow& below) {
+std::uint32_t LayerTree::folder_of(std::uint32_t number, const AskBelow& below) {
+  Landing& landing = landings_[entries_.folder(number)];
+  if (landing.generation == generation_) return landing.node;
+  bool followed = false;
+  const std::uint32_t node = folder(components_of(entries_.folder_path(entries_.folder(number))), below, followed);
+  if (!followed) landing = {node, generation_};
+  return node;
+}
+
+std::uint32_t LayerTree::folder(std::vector<std::string> components, const AskBelow& below, bool& followed) {
   CanonicalPath path;
   std::size_t path_bytes = 0;
   std::vector<std::uint32_t> trail = {0};  // the nodes of the path, from the root on
@@ -102,6 +168,7 @@ std::uint32_t LayerTree::folder(std::vector<std::string> components, const AskBe
     }
     const auto follow = [&](const std::string& link) {
       ++links;
+      followed = true;
       components = expand(link, components, next);
       count_work(components.size());
       next = 0;
@@ -113,13 +180,15 @@ std::uint32_t LayerTree::folder(std::vector<std::string> components, const AskBe
     const auto descend = [&](std::uint32_t position) {
       path_bytes += name.size() + 1;
       if (path_bytes > longest_path) {
-        throw Error(ErrorKind::image_limit, fmt::format("a layer has a path of more than {} bytes behind its links", longest_path));
+        throw Error(ErrorKind::image_limit,
+                    fmt::format("a layer has a path of more than {} bytes behind its links", longest_path));
       }
       path.push_back(name);
       trail.push_back(position);
     };
-    if (const auto found = nodes_[trail.back()].children.find(name); found != nodes_[trail.back()].children.end()) {
-      const std::uint32_t position = found->second;
+    const std::uint32_t known = find_child(trail.back(), name);
+    if (known != nowhere) {
+      const std::uint32_t position = known;
       const TreeNode& node = nodes_[position];
       if (node.kind != TreeNode::Kind::nothing) {
         if (const auto link = symlink(node, below); link && links < most_links) {
@@ -133,9 +202,9 @@ std::uint32_t LayerTree::folder(std::vector<std::string> components, const AskBe
       }
     }
     const std::uint32_t parent = trail.back();
-    const TreeNode* flags = child(nodes_[parent], name);
-    bool hidden = flags != nullptr && flags->hides_below;
-    for (const std::uint32_t position : trail) hidden = hidden || nodes_[position].hides_below || nodes_[position].opaque;
+    bool hidden = known != nowhere && nodes_[known].hides_below;
+    for (const std::uint32_t position : trail)
+      hidden = hidden || nodes_[position].hides_below || nodes_[position].opaque;
     Below what;
     if (!hidden) {
       path.push_back(name);
@@ -147,7 +216,7 @@ std::uint32_t LayerTree::folder(std::vector<std::string> components, const AskBe
         continue;
       }
     }
-    const std::uint32_t position = make_child(parent, name);
+    const std::uint32_t position = make_child(parent, name, false);
     nodes_[position].kind = TreeNode::Kind::implied_directory;
     if (what.kind == Below::Kind::other || what.kind == Below::Kind::symlink) nodes_[position].hides_below = true;
     descend(position);
@@ -183,19 +252,18 @@ LayerTree::Target LayerTree::target(std::vector<std::string> components, const A
     };
     Step step{nowhere, trail.back().hidden};
     if (trail.back().node != nowhere) {
-      const auto& children = nodes_[trail.back().node].children;
-      if (const auto found = children.find(name); found != children.end()) {
-        const TreeNode& node = nodes_[found->second];
+      if (const std::uint32_t found = find_child(trail.back().node, name); found != nowhere) {
+        const TreeNode& node = nodes_[found];
         step.hidden = step.hidden || node.hides_below;
         if (node.kind != TreeNode::Kind::nothing) {
-          if (last) return is_directory(node) ? Target{} : Target{found->second, {}};
+          if (last) return is_directory(node) ? Target{} : Target{found, {}};
           if (const auto link = symlink(node, below)) {
             if (++links > most_links) return {};
             follow(*link);
             continue;
           }
           if (!is_directory(node)) return {};
-          step.node = found->second;
+          step.node = found;
           step.hidden = step.hidden || node.opaque;
           path.push_back(name);
           trail.push_back(step);
@@ -221,50 +289,46 @@ LayerTree::Target LayerTree::target(std::vector<std::string> components, const A
 }
 
 void LayerTree::apply(std::uint32_t number, const AskBelow& below) {
-  const Entry& entry = index_.entries[number];
-  std::vector<std::string> components = components_of(entry.path);
-  if (entry.type == EntryType::opaque) {
-    nodes_[folder(std::move(components), below)].opaque = true;
+  const EntryType type = entries_.type(number);
+  const std::string_view name = entries_.name(number);
+  if (type == EntryType::opaque) {
+    bool followed = false;
+    nodes_[folder(components_of(entries_[number].path), below, followed)].opaque = true;
     return;
   }
-  if (components.empty()) {
+  if (name.empty()) {
     // The root is a folder, whatever a layer says (CVE-2021-29136).
-    if (entry.type == EntryType::directory) {
+    if (type == EntryType::directory) {
       nodes_.front().kind = TreeNode::Kind::entry;
-      nodes_.front().entry = number;
+      nodes_.front().reference = number;
     }
     return;
   }
-  const std::string name = components.back();
-  components.pop_back();
-  const std::uint32_t parent = folder(std::move(components), below);
-  const std::uint32_t position = make_child(parent, name);
-  if (entry.type == EntryType::whiteout) {
+  const std::uint32_t parent = folder_of(number, below);
+  const std::uint32_t position = make_child(parent, name, true);
+  if (type == EntryType::whiteout) {
     nodes_[position].hides_below = true;
     return;
   }
-  const bool directory = entry.type == EntryType::directory;
-  if (entry.type == EntryType::hardlink) {
-    Target named = target(components_of(entry.link), below);
-    if (named.node == position) return;  // a link to itself
+  if (type == EntryType::hardlink) {
+    Target named = target(components_of(entries_.link(number)), below);
+    if (named.node == position) return;             // a link to itself
     TreeNode::Kind kind = TreeNode::Kind::nothing;  // a link to nothing
-    std::uint32_t shared = 0, lower = 0;
+    std::uint32_t reference = 0;
     if (named.node != nowhere) {
       kind = nodes_[named.node].kind;
-      shared = nodes_[named.node].entry;
-      lower = nodes_[named.node].lower;
+      reference = nodes_[named.node].reference;
     } else if (!named.lower.empty()) {
       kind = TreeNode::Kind::lower_link;
-      lower = static_cast<std::uint32_t>(lower_links_.size());
+      reference = static_cast<std::uint32_t>(lower_links_.size());
       lower_links_.push_back(std::move(named.lower));
     }
     place(position, kind, false);
-    nodes_[position].entry = shared;
-    nodes_[position].lower = lower;
+    nodes_[position].reference = reference;
     return;
   }
-  place(position, TreeNode::Kind::entry, directory);
-  nodes_[position].entry = number;
+  place(position, TreeNode::Kind::entry, type == EntryType::directory);
+  nodes_[position].reference = number;
 }
 
 }  // namespace imgforge

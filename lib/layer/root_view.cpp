@@ -1,30 +1,17 @@
 #include "layer/root_view.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <atomic>
-#include <limits>
-#include <map>
-#include <mutex>
-#include <thread>
+#include <utility>
 
-#include "base/error.hpp"
 #include "base/text.hpp"
 #include "image/source.hpp"
-#include "layer/captures.hpp"
 #include "layer/entry_path.hpp"
-#include "layer/layer_reader.hpp"
+#include "layer/layer_loader.hpp"
 #include "layer/layer_tree.hpp"
 
 namespace imgforge {
 
 namespace {
-
-// Linux mounts 128 lower folders at most, containerd's snapshotters a few hundred.
-constexpr std::size_t most_layers = 500;
-constexpr unsigned most_workers = 4;  // each inflates a layer of its own and may need 128 MiB for a zstd window
-constexpr std::size_t most_passes_again = 200;
 
 std::string to_path(const CanonicalPath& components) {
   if (components.empty()) return "/";
@@ -57,11 +44,6 @@ bool may_hold_match(std::string_view pattern, std::string_view folder) {
 }  // namespace
 
 struct RootView::State {
-  struct Layer {
-    std::unique_ptr<LayerIndex> index;
-    std::unique_ptr<LayerTree> tree;
-  };
-
   /// What the merged root has at a canonical path.
   struct Place {
     enum class Kind { nothing, implied_directory, entry } kind = Kind::nothing;
@@ -70,103 +52,25 @@ struct RootView::State {
   };
 
   const Image& image;
-  CapturePolicy policy;
-  std::function<void(const ReadProgress&)> progress;
-  std::mutex mutex;  // of progress and bytes_read
-  std::vector<Layer> layers;
-  std::uint64_t bytes_read = 0;
-  std::uint64_t capture_bytes_left = 192 << 20;  // of all layers together
-  std::uint64_t bytes_total = 0;
-  std::uint64_t progress_done = 0;
+  LayerLoader loader;
+  std::vector<std::unique_ptr<LayerTree>> trees;  // by layer, where it was needed
 
-  std::size_t passes_again = 0;  // of layers, for single contents
+  State(const Image& from, RootOptions options) : image(from), loader(from, std::move(options)), trees(loader.size()) {}
 
-  State(const Image& from, RootOptions options)
-      : image(from), policy(standard_captures(std::move(options.capture_paths))), progress(std::move(options.progress)), layers(from.layers().size()) {
-    if (layers.size() > most_layers) {
-      throw Error(ErrorKind::image_limit, fmt::format("{} has {} layers, imgforge reads at most {}", image.name(), layers.size(), most_layers));
-    }
-    for (const LayerBlob& blob : from.layers()) bytes_total += blob.size;
-  }
-
-  // --- reading ---
-
-  void count(std::size_t layer, std::uint64_t bytes) {
-    const std::lock_guard lock(mutex);
-    bytes_read += bytes;
-    if (progress) progress({std::min(progress_done += bytes, bytes_total), bytes_total, layer, layers.size()});
-  }
-
-  std::unique_ptr<LayerIndex> read(std::size_t number) {
-    LayerLimits limits;
-    {
-      const std::lock_guard lock(mutex);
-      limits.capture_bytes = capture_bytes_left;
-    }
-    auto index = std::make_unique<LayerIndex>(read_layer(image, number, policy, limits, [this, number](std::uint64_t bytes) { count(number, bytes); }));
-    std::uint64_t kept = 0;
-    for (const auto& capture : index->captures) kept += capture.second.size();
-    const std::lock_guard lock(mutex);
-    capture_bytes_left -= std::min(capture_bytes_left, kept);
-    return index;
-  }
-
-  const LayerIndex& index(std::size_t number) {
-    if (!layers[number].index) layers[number].index = read(number);
-    return *layers[number].index;
-  }
-
-  /// The first `size` bytes of a file that was not kept: its layer passes again.
-  std::optional<std::string> read_again(const Node& node, std::size_t size) {
-    if (++passes_again > most_passes_again) {
-      throw Error(ErrorKind::image_limit, fmt::format("{}: its layers had to be read again for single files more than {} times", image.name(), most_passes_again));
-    }
-    // Who asks for the start of a file often asks for the rest of it.
-    const std::uint64_t wanted = std::min<std::uint64_t>(node.size, std::max<std::uint64_t>(size, 64 << 10));
-    std::optional<std::string> content = read_entry(image, node.layer, node.entry, wanted, {}, [this, &node](std::uint64_t bytes) { count(node.layer, bytes); });
-    if (content && wanted <= (1 << 20)) layers[node.layer].index->captures[node.entry] = *content;
-    if (content && content->size() > size) content->resize(size);
-    return content;
-  }
+  const LayerIndex& index(std::size_t number) { return loader.index(number); }
 
   const LayerTree& tree(std::size_t number) {
-    if (!layers[number].tree) {
+    if (!trees[number]) {
       const LayerIndex& own = index(number);
-      layers[number].tree = std::make_unique<LayerTree>(own, [this, number](const CanonicalPath& path) { return below(path, number); });
+      trees[number] = std::make_unique<LayerTree>(own, [this, number](const CanonicalPath& path) { return below(path, number); });
     }
-    return *layers[number].tree;
+    return *trees[number];
   }
 
-  /// Reads all that is missing, in parallel, the longest first; then the trees, from the lowest up.
+  /// Reads all that is missing; then the trees, from the lowest up.
   void load_all() {
-    std::vector<std::size_t> missing;
-    for (std::size_t i = 0; i < layers.size(); ++i) {
-      if (!layers[i].index) missing.push_back(i);
-    }
-    std::stable_sort(missing.begin(), missing.end(), [&](std::size_t one, std::size_t other) { return image.layers()[one].size > image.layers()[other].size; });
-    std::vector<std::exception_ptr> failures(layers.size());
-    std::atomic<std::size_t> next = 0;
-    std::atomic<bool> failed = false;
-    const auto work = [&] {
-      for (std::size_t i = next++; i < missing.size() && !failed; i = next++) {
-        try {
-          layers[missing[i]].index = read(missing[i]);
-        } catch (...) {
-          failures[missing[i]] = std::current_exception();
-          failed = true;
-        }
-      }
-    };
-    {
-      const std::size_t workers = std::min<std::size_t>(missing.size(), std::clamp(std::thread::hardware_concurrency(), 1u, most_workers));
-      std::vector<std::jthread> threads;
-      for (std::size_t i = 1; i < workers; ++i) threads.emplace_back(work);
-      work();
-    }
-    for (const std::exception_ptr& failure : failures) {
-      if (failure) std::rethrow_exception(failure);
-    }
-    for (std::size_t i = 0; i < layers.size(); ++i) tree(i);
+    loader.load_all();
+    for (std::size_t i = 0; i < trees.size(); ++i) tree(i);
   }
 
   // --- asking ---
@@ -210,8 +114,8 @@ struct RootView::State {
 
   /// The entry of a node that is one; a hard link to a lower file is looked up there.
   Place settle(const LayerTree::TreeNode& node, const LayerTree& layer, std::size_t number) {
-    if (node.kind == LayerTree::TreeNode::Kind::entry) return {Place::Kind::entry, number, node.entry};
-    const Place place = find(layer.lower_link(node.lower), number);
+    if (node.kind == LayerTree::TreeNode::Kind::entry) return {Place::Kind::entry, number, node.reference};
+    const Place place = find(layer.lower_link(node.reference), number);
     if (place.kind != Place::Kind::entry || entry_of(place).type == EntryType::directory) return {};
     return place;
   }
@@ -265,7 +169,7 @@ struct RootView::State {
         continue;
       }
       here.push_back(name);
-      place = find(here, layers.size());
+      place = find(here, trees.size());
       if (place.kind == Place::Kind::nothing) {
         result.status = next <= from_link ? Lookup::Status::dangling : Lookup::Status::absent;
         result.missing = to_path(here);
@@ -298,7 +202,7 @@ struct RootView::State {
         return result;
       }
     }
-    if (place.kind == Place::Kind::implied_directory) place = find(here, layers.size(), true);
+    if (place.kind == Place::Kind::implied_directory) place = find(here, trees.size(), true);
     result.status = Lookup::Status::found;
     // The root is there even where no layer names it.
     if (place.kind == Place::Kind::nothing) place.kind = Place::Kind::implied_directory;
@@ -323,7 +227,7 @@ struct RootView::State {
   std::vector<Part> root_parts() {
     load_all();
     std::vector<Part> parts;
-    for (std::size_t number = layers.size(); number-- > 0;) {
+    for (std::size_t number = trees.size(); number-- > 0;) {
       const LayerTree::TreeNode& node = tree(number).root();
       parts.push_back({number, &node});
       if (node.opaque) break;
@@ -337,7 +241,7 @@ struct RootView::State {
     if (layer.is_directory(node)) {
       if (node.kind == LayerTree::TreeNode::Kind::entry) {
         // An implied folder takes its attributes from a lower one.
-        if (merged.place.kind != Place::Kind::entry) merged.place = {Place::Kind::entry, number, node.entry};
+        if (merged.place.kind != Place::Kind::entry) merged.place = {Place::Kind::entry, number, node.reference};
       } else if (merged.place.kind == Place::Kind::nothing) {
         merged.place = {Place::Kind::implied_directory, number, 0};
       }
@@ -351,16 +255,32 @@ struct RootView::State {
     merged.settled = merged.settled || node.hides_below;
   }
 
-  std::map<std::string_view, Merged> merge(const std::vector<Part>& parts) {
-    std::map<std::string_view, Merged> names;
+  /// Calls `each` for every name in a merged folder, sorted.
+  void merge(const std::vector<Part>& parts, const std::function<void(std::string_view, Merged&)>& each) {
+    if (parts.size() == 1) {  // most folders are of one layer
+      const LayerTree& layer = tree(parts.front().layer);
+      for (const std::uint32_t position : layer.children(*parts.front().node)) {
+        Merged merged;
+        const LayerTree::TreeNode& node = layer.at(position);
+        add(merged, parts.front().layer, node);
+        each(node.name(), merged);
+      }
+      return;
+    }
+    std::vector<Part> children;
     for (const Part& part : parts) {
       const LayerTree& layer = tree(part.layer);
-      for (const auto& [name, position] : part.node->children) {
-        Merged& merged = names[name];
-        if (!merged.settled) add(merged, part.layer, layer.at(position));
-      }
+      for (const std::uint32_t position : layer.children(*part.node)) children.push_back({part.layer, &layer.at(position)});
     }
-    return names;
+    std::stable_sort(children.begin(), children.end(), [](const Part& one, const Part& other) { return one.node->name() < other.node->name(); });
+    for (auto child = children.begin(); child != children.end();) {
+      const std::string_view name = child->node->name();
+      Merged merged;
+      for (; child != children.end() && child->node->name() == name; ++child) {
+        if (!merged.settled) add(merged, child->layer, *child->node);
+      }
+      each(name, merged);
+    }
   }
 
   Merged merge_one(const std::vector<Part>& parts, std::string_view name) {
@@ -375,12 +295,15 @@ struct RootView::State {
   /// Parents first. `wanted` prunes: it is asked of a folder's path whether anything below it matters.
   void walk(const std::string& path, const std::vector<Part>& parts, const std::function<bool(const std::string&)>& wanted,
             const std::function<void(const Node&)>& visit) {
-    for (const auto& [name, merged] : merge(parts)) {
-      if (merged.place.kind == Place::Kind::nothing) continue;
-      const Node node = node_at(path + "/" + std::string(name), merged.place);
+    merge(parts, [&](std::string_view name, Merged& merged) {
+      if (merged.place.kind == Place::Kind::nothing) return;
+      std::string below_here;
+      below_here.reserve(path.size() + 1 + name.size());
+      below_here.append(path).append(1, '/').append(name);
+      const Node node = node_at(std::move(below_here), merged.place);
       visit(node);
       if (node.type == EntryType::directory && wanted(node.path)) walk(node.path, merged.parts, wanted, visit);
-    }
+    });
   }
 };
 
@@ -405,11 +328,7 @@ std::optional<std::string> RootView::read_prefix(const Node& node, std::size_t s
   if (node.type != EntryType::file) return std::nullopt;
   const std::size_t wanted = std::min<std::uint64_t>(size, node.size);
   if (wanted == 0) return std::string();
-  const LayerIndex& index = layer(node.layer);
-  if (const auto kept = index.captures.find(node.entry); kept != index.captures.end() && kept->second.size() >= wanted) {
-    return kept->second.substr(0, wanted);
-  }
-  return state_->read_again(node, wanted);
+  return state_->loader.content(node.layer, node.entry, wanted);
 }
 
 std::vector<Node> RootView::list(std::string_view path) {
@@ -419,9 +338,9 @@ std::vector<Node> RootView::list(std::string_view path) {
   if (!found || found.node->type != EntryType::directory) return nodes;
   const std::string folder = found.node->path == "/" ? "" : found.node->path;
   for (const std::string_view name : clean_components(folder)) parts = state_->merge_one(parts, name).parts;
-  for (const auto& [name, merged] : state_->merge(parts)) {
+  state_->merge(parts, [&](std::string_view name, State::Merged& merged) {
     if (merged.place.kind != State::Place::Kind::nothing) nodes.push_back(state_->node_at(folder + "/" + std::string(name), merged.place));
-  }
+  });
   return nodes;
 }
 
@@ -440,24 +359,11 @@ void RootView::walk(const std::function<void(const Node&)>& visit) {
   state_->walk("", state_->root_parts(), [](const std::string&) { return true; }, visit);
 }
 
-void RootView::read_all() { state_->load_all(); }
+void RootView::read_all() { state_->loader.load_all(); }
 
-std::optional<Proof> RootView::proof() const {
-  std::optional<Proof> weakest;
-  for (const State::Layer& layer : state_->layers) {
-    if (layer.index && (!weakest || layer.index->proof < *weakest)) weakest = layer.index->proof;
-  }
-  return weakest;
-}
+std::optional<Proof> RootView::proof() const { return state_->loader.proof(); }
 
-ReadCost RootView::cost() const {
-  ReadCost cost;
-  cost.bytes_read = state_->bytes_read;
-  cost.bytes_total = state_->bytes_total;
-  cost.layers_total = state_->layers.size();
-  cost.layers_read = static_cast<std::size_t>(std::count_if(state_->layers.begin(), state_->layers.end(), [](const State::Layer& layer) { return layer.index != nullptr; }));
-  return cost;
-}
+ReadCost RootView::cost() const { return state_->loader.cost(); }
 
 std::string RootView::layer_name(std::size_t layer) const {
   const LayerBlob& blob = state_->image.layers().at(layer);

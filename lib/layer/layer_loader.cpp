@@ -1,0 +1,420 @@
+#include "layer/layer_loader.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <thread>
+#include <utility>
+
+#include "base/error.hpp"
+#include "layer/captures.hpp"
+#include "layer/layer_cache.hpp"
+
+namespace imgforge {
+
+namespace {
+
+// Linux mounts 128 lower folders at most, containerd's snapshotters a few hundred.
+constexpr std::size_t most_layers = 500;
+constexpr unsigned most_workers = 4;  // each inflates a layer of its own and may need 128 MiB for a zstd window
+constexpr std::size_t most_passes_again = 200;
+constexpr std::uint64_t path_bytes_an_entry = 64;
+constexpr std::uint64_t least_content = 64 << 10;     // who asks for the start of a file often asks for the rest of it
+constexpr std::uint64_t largest_kept = 1 << 20;       // of contents that were not captured in passing
+constexpr std::uint64_t most_together = 16ull << 20;  // of files of one name, fetched by a table of contents
+
+std::string name_of(const Image& image, std::size_t number) {
+  const LayerBlob& blob = image.layers()[number];
+  return fmt::format("layer {} of {} ({})", number + 1, image.layers().size(),
+                     blob.digest    ? blob.digest->to_string()
+                     : blob.diff_id ? "diff id " + blob.diff_id->to_string()
+                                    : "no digest");
+}
+
+}  // namespace
+
+LayerLoader::LayerLoader(const Image& image, RootOptions options)
+    : image_(image),
+      options_(std::move(options)),
+      policy_(standard_captures(options_.capture_paths)),
+      layers_(image.layers().size()) {
+  if (options_.assurance == Assurance::full) options_.cache = nullptr;
+  if (layers_.size() > most_layers) {
+    throw Error(ErrorKind::image_limit,
+                fmt::format("{} has {} layers, imgforge reads at most {}", image.name(), layers_.size(), most_layers));
+  }
+  for (const LayerBlob& blob : image.layers()) bytes_total_ += blob.size;
+}
+
+LayerLoader::~LayerLoader() {
+  for (std::size_t number = 0; number < layers_.size(); ++number) {
+    if (!layers_[number].has_news) continue;
+    try {
+      keep(number);
+    } catch (const std::exception&) {
+      // The cache then lacks a capture.
+    }
+  }
+}
+
+// --- reading ---
+
+void LayerLoader::count(std::size_t number, std::uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  bytes_read_ += bytes;
+  if (!options_.progress) return;
+  progress_done_ += bytes;
+  const std::uint64_t done = bytes_total_ == 0 ? progress_done_ : std::min(progress_done_, bytes_total_);
+  options_.progress({done, bytes_total_, number, layers_.size()});
+}
+
+LayerLimits LayerLoader::limits() {
+  const std::lock_guard lock(mutex_);
+  LayerLimits limits;
+  limits.entries = options_.file_limit;
+  limits.path_bytes = std::max(limits.path_bytes, options_.file_limit * path_bytes_an_entry);
+  limits.capture_bytes = capture_bytes_left_;
+  return limits;
+}
+
+void LayerLoader::spend_captures(const LayerIndex& index) {
+  std::uint64_t kept = 0;
+  for (const auto& capture : index.captures) kept += capture.second.size();
+  const std::lock_guard lock(mutex_);
+  capture_bytes_left_ -= std::min(capture_bytes_left_, kept);
+}
+
+std::optional<Digest> LayerLoader::key_of(std::size_t number) const {
+  const LayerBlob& blob = image_.layers()[number];
+  return blob.digest ? blob.digest : blob.diff_id;
+}
+
+void LayerLoader::keep(std::size_t number) {
+  Layer& layer = layers_[number];
+  const std::optional<Digest> key = key_of(number);
+  // What was read under a changing file is proven by its digest, but the file's state says nothing of it.
+  if (options_.cache == nullptr || !key || image_.layer_stamp(number) != layer.stamp) return;
+  options_.cache->store(*key, layer.stamp, *layer.index);
+  layer.has_news = false;
+}
+
+bool LayerLoader::load_cached(std::size_t number) {
+  const std::optional<Digest> key = key_of(number);
+  if (options_.cache == nullptr || !key) return false;
+  Layer& layer = layers_[number];
+  std::optional<FileStamp> stamp = image_.layer_stamp(number);
+  std::optional<LayerIndex> found = options_.cache->find(*key, stamp);
+  if (!found || found->entries.size() > options_.file_limit) return false;
+  // A file whose bytes are proven to be those of the digest proves the diff id that this config gives only if it is
+  // the one that was checked.
+  const LayerBlob& blob = image_.layers()[number];
+  if (blob.diff_id && found->diff_id && *blob.diff_id != *found->diff_id) return false;
+  layer.index = std::make_shared<LayerIndex>(std::move(*found));
+  layer.stamp = stamp;
+  layer.from = From::cache;
+  return true;
+}
+
+bool LayerLoader::load_toc(std::size_t number) {
+  if (options_.assurance == Assurance::full) return false;
+  const std::optional<TocPlace> place = find_toc(image_.layers()[number]);
+  if (!place) return false;
+  Layer& layer = layers_[number];
+  layer.stamp = image_.layer_stamp(number);
+  const LayerLimits own = limits();
+  std::optional<Toc> toc = read_toc(image_, number, *place, {.entries = own.entries, .path_bytes = own.path_bytes});
+  if (!toc) return false;
+  count(number, toc->bytes_read);
+  auto shared = std::make_shared<Toc>(std::move(*toc));
+  layer.index = std::make_shared<LayerIndex>(std::move(shared->index));
+  layer.index->proof = Proof::toc;
+  layer.toc = std::move(shared);
+  layer.has_news = true;  // once it is known what is asked of it
+  return true;
+}
+
+void LayerLoader::load_whole(std::size_t number) {
+  Layer& layer = layers_[number];
+  const bool full = options_.assurance == Assurance::full;
+  layer.stamp = image_.layer_stamp(number);
+  auto index = std::make_shared<LayerIndex>(read_layer(
+      image_, number, policy_, limits(), [this, number](std::uint64_t bytes) { count(number, bytes); }, full));
+  spend_captures(*index);
+  if (full) compare_with_toc(number, *index);
+  layer.index = std::move(index);
+  keep(number);
+}
+
+void LayerLoader::compare_with_toc(std::size_t number, const LayerIndex& index) {
+  const std::optional<TocPlace> place = find_toc(image_.layers()[number]);
+  if (!place) return;
+  const LayerLimits own = limits();
+  const std::optional<Toc> toc =
+      read_toc(image_, number, *place, {.entries = own.entries, .path_bytes = own.path_bytes});
+  if (!toc) return;
+  count(number, toc->bytes_read);
+  if (const auto difference = first_difference(toc->index, index))
+    throw Error(ErrorKind::image_corrupt, fmt::format("{}: its table of contents is not that of its tar: {}",
+                                                      name_of(image_, number), *difference));
+}
+
+void LayerLoader::load_streamed() {
+  std::optional<Digest::Algorithm> algorithm;
+  for (std::size_t number = 0; number < layers_.size(); ++number) {
+    const std::optional<Digest>& diff_id = image_.layers()[number].diff_id;
+    if (!diff_id)
+      throw Error(ErrorKind::image_corrupt, name_of(image_, number) + ": nothing says what its diff id has to be");
+    algorithm = diff_id->algorithm();
+  }
+  if (!algorithm) return;
+  std::exception_ptr unknown;  // why a member could not be told to be ours
+  std::size_t next = 0;        // for the progress
+  image_.stream_layers([&](ByteReader& reader, std::uint64_t) {
+    const std::size_t shown = std::min(next++, layers_.size() - 1);
+    StreamedLayer streamed =
+        read_streamed_layer(reader, *algorithm, policy_, limits(), [&](std::uint64_t bytes) { count(shown, bytes); });
+    std::shared_ptr<LayerIndex> index;
+    for (std::size_t number = 0; number < layers_.size(); ++number) {
+      if (layers_[number].index || streamed.diff_id != image_.layers()[number].diff_id) continue;
+      if (streamed.failure) {
+        try {
+          std::rethrow_exception(streamed.failure);
+        } catch (const Error& error) {
+          throw error.within(name_of(image_, number));
+        }
+      }
+      if (!index) {
+        index = std::make_shared<LayerIndex>(std::move(streamed.index));
+        if (options_.assurance == Assurance::full) index->proof = Proof::full;
+        spend_captures(*index);
+      }
+      layers_[number].index = index;
+      streamed.diff_id = index->diff_id;
+    }
+    if (!index && streamed.failure && !unknown) unknown = streamed.failure;
+  });
+  for (std::size_t number = 0; number < layers_.size(); ++number) {
+    if (layers_[number].index) continue;
+    const std::string name = name_of(image_, number);
+    if (!unknown) throw Error(ErrorKind::image_corrupt, name + ": no layer of the stream has this digest");
+    try {
+      std::rethrow_exception(unknown);
+    } catch (const Error& error) {
+      throw error.within(fmt::format("{}: no layer of the stream has this digest, and one of them is damaged", name));
+    }
+  }
+  // Only now has the source checked what it said of the image.
+  for (std::size_t number = 0; number < layers_.size(); ++number) {
+    if (layers_[number].from == From::image) keep(number);
+  }
+}
+
+void LayerLoader::load(std::size_t number) {
+  if (load_cached(number)) return;
+  if (!load_toc(number)) load_whole(number);
+}
+
+const LayerIndex& LayerLoader::index(std::size_t number) {
+  if (layers_[number].index) return *layers_[number].index;
+  if (image_.streams_once())
+    load_all();
+  else
+    load(number);
+  return *layers_[number].index;
+}
+
+void LayerLoader::load_all() {
+  std::vector<std::size_t> missing;
+  for (std::size_t number = 0; number < layers_.size(); ++number) {
+    if (!layers_[number].index) missing.push_back(number);
+  }
+  if (missing.empty()) return;
+  std::stable_sort(missing.begin(), missing.end(), [&](std::size_t one, std::size_t other) {
+    return image_.layers()[one].size > image_.layers()[other].size;
+  });
+  if (image_.streams_once()) {
+    std::erase_if(missing, [&](std::size_t number) { return load_cached(number); });
+    if (!missing.empty()) load_streamed();
+    return;
+  }
+  std::vector<std::exception_ptr> failures(layers_.size());
+  std::atomic<std::size_t> next = 0;
+  std::atomic<bool> failed = false;
+  const auto work = [&] {
+    for (std::size_t i = next++; i < missing.size() && !failed; i = next++) {
+      try {
+        load(missing[i]);
+      } catch (...) {
+        failures[missing[i]] = std::current_exception();
+        failed = true;
+      }
+    }
+  };
+  {
+    const std::size_t workers =
+        std::min<std::size_t>(missing.size(), std::clamp(std::thread::hardware_concurrency(), 1u, most_workers));
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 1; i < workers; ++i) threads.emplace_back(work);
+    work();
+  }
+  for (const std::exception_ptr& failure : failures) {
+    if (failure) std::rethrow_exception(failure);
+  }
+}
+
+// --- contents ---
+
+std::optional<std::string> LayerLoader::kept(std::size_t number, std::size_t entry, std::size_t size) const {
+  const LayerIndex& index = *layers_[number].index;
+  if (const auto found = index.captures.find(entry); found != index.captures.end())
+    return found->second.size() >= size ? std::optional(found->second.substr(0, size)) : std::nullopt;
+  if (!index.stored_captures || index.stored_captures->size(entry) < size) return std::nullopt;
+  std::optional<std::string> content = index.stored_captures->read(entry);
+  if (content && content->size() > size) content->resize(size);
+  return content;
+}
+
+void LayerLoader::remember(std::size_t number, std::size_t entry, std::string content) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (content.size() > capture_bytes_left_) return;
+    capture_bytes_left_ -= content.size();
+  }
+  layers_[number].index->captures[entry] = std::move(content);
+  layers_[number].has_news = true;
+}
+
+std::optional<std::string> LayerLoader::content(std::size_t number, std::size_t entry, std::size_t size) {
+  index(number);
+  if (std::optional<std::string> found = kept(number, entry, size)) return found;
+  std::optional<std::string> content;
+  if (layers_[number].index->proof == Proof::toc) content = by_toc(number, entry);
+  if (!content) {
+    if (++passes_again_ > most_passes_again) {
+      throw Error(ErrorKind::image_limit,
+                  fmt::format("{}: its layers had to be read again for single files more than {} times", image_.name(),
+                              most_passes_again));
+    }
+    content = image_.streams_once() ? by_streaming_again(number, entry, size) : by_passing_again(number, entry, size);
+  }
+  if (!content || content->size() < size) return std::nullopt;
+  std::string start = content->substr(0, size);
+  // A content that the table of captures wants would have been kept in passing, whatever its size.
+  const Entry described = layers_[number].index->entries[entry];
+  if (content->size() <= largest_kept || content->size() <= policy_(described, entry).limit)
+    remember(number, entry, std::move(*content));
+  return start;
+}
+
+std::optional<std::string> LayerLoader::by_toc(std::size_t number, std::size_t entry) {
+  Layer& layer = layers_[number];
+  if (!layer.toc) {  // the index came from the cache
+    const std::optional<TocPlace> place = find_toc(image_.layers()[number]);
+    if (!place) return std::nullopt;
+    const LayerLimits own = limits();
+    std::optional<Toc> toc = read_toc(image_, number, *place, {.entries = own.entries, .path_bytes = own.path_bytes});
+    if (!toc) return std::nullopt;
+    count(number, toc->bytes_read);
+    if (toc->index.entries.size() != layer.index->entries.size() ||
+        toc->index.entries.at(entry).path != layer.index->entries.at(entry).path)
+      return std::nullopt;
+    layer.toc = std::make_shared<Toc>(std::move(*toc));
+  }
+  // Files of one name mostly are asked for together: the metadata of every package.
+  const EntryList& entries = layer.index->entries;
+  std::vector<std::size_t> positions = {entry};
+  std::uint64_t together = 0;
+  for (std::size_t other = 0; other < entries.size(); ++other) {
+    if (other == entry || entries.type(other) != EntryType::file || entries.name(other) != entries.name(entry))
+      continue;
+    const Entry described = entries[other];
+    const Capture capture = policy_(described, other);
+    if (capture.script || described.size == 0 || described.size > capture.limit || kept(number, other, described.size))
+      continue;
+    together += described.size;
+    if (together > most_together) break;
+    positions.push_back(other);
+  }
+  std::sort(positions.begin(), positions.end());
+  std::uint64_t bytes = 0;
+  std::map<std::size_t, std::string> contents = read_toc_files(image_, number, *layer.toc, std::move(positions), bytes);
+  count(number, bytes);
+  std::optional<std::string> wanted;
+  for (auto& [position, content] : contents) {
+    if (position == entry)
+      wanted = std::move(content);
+    else
+      remember(number, position, std::move(content));
+  }
+  return wanted;
+}
+
+std::optional<std::string> LayerLoader::by_passing_again(std::size_t number, std::size_t entry, std::size_t size) {
+  const Entry described = layers_[number].index->entries.at(entry);
+  const std::uint64_t wanted = std::min<std::uint64_t>(described.size, std::max<std::uint64_t>(size, least_content));
+  const auto progress = [this, number](std::uint64_t bytes) { count(number, bytes); };
+  if (layers_[number].index->proof != Proof::toc) return read_entry(image_, number, entry, wanted, limits(), progress);
+  // Positions in the tar are others than in its table; of several entries of one path the last one holds.
+  LayerIndex again = read_layer(
+      image_, number,
+      [&](const Entry& other, std::size_t) {
+        return other.path == described.path ? Capture{.limit = wanted, .prefix = true} : Capture{};
+      },
+      limits(), progress);
+  if (again.captures.empty()) return std::nullopt;
+  auto last = std::prev(again.captures.end());
+  if (again.entries[last->first].size != described.size) {
+    throw Error(ErrorKind::image_corrupt, name_of(image_, number) + ": its table of contents is not that of its tar");
+  }
+  return std::move(last->second);
+}
+
+std::optional<std::string> LayerLoader::by_streaming_again(std::size_t number, std::size_t entry, std::size_t size) {
+  const LayerIndex& index = *layers_[number].index;
+  const std::uint64_t wanted =
+      std::min<std::uint64_t>(index.entries.at(entry).size, std::max<std::uint64_t>(size, least_content));
+  const std::optional<Digest>& diff_id = image_.layers()[number].diff_id;
+  const Entry described = index.entries.at(entry);
+  std::optional<std::string> content;
+  image_.stream_layers([&](ByteReader& reader, std::uint64_t) {
+    // Which layer it is, is known only behind it: so what lies there in every one of them is kept for that long.
+    StreamedLayer streamed = read_streamed_layer(
+        reader, diff_id->algorithm(),
+        [&](const Entry& other, std::size_t position) {
+          return position == entry && other.path == described.path ? Capture{.limit = wanted, .prefix = true}
+                                                                   : Capture{};
+        },
+        limits(), [&](std::uint64_t bytes) { count(number, bytes); });
+    if (streamed.failure || streamed.diff_id != diff_id) return;
+    const auto found = streamed.index.captures.find(entry);
+    if (found != streamed.index.captures.end()) content = std::move(found->second);
+  });
+  return content;
+}
+
+// --- what it took ---
+
+ReadCost LayerLoader::cost() const {
+  const std::lock_guard lock(mutex_);
+  ReadCost cost;
+  cost.bytes_read = bytes_read_;
+  cost.bytes_total = std::max(bytes_total_, image_.streams_once() ? bytes_read_ : 0);
+  cost.layers_total = layers_.size();
+  for (const Layer& layer : layers_) {
+    if (!layer.index) continue;
+    ++(layer.from == From::cache ? cost.layers_cached : cost.layers_read);
+  }
+  return cost;
+}
+
+std::optional<Proof> LayerLoader::proof() const {
+  std::optional<Proof> weakest;
+  for (const Layer& layer : layers_) {
+    if (layer.index && (!weakest || layer.index->proof < *weakest)) weakest = layer.index->proof;
+  }
+  return weakest;
+}
+
+}  // namespace imgforge
