@@ -128,8 +128,7 @@ bool LayerLoader::load_toc(std::size_t number) {
   if (!toc) return false;
   count(number, toc->bytes_read);
   auto shared = std::make_shared<Toc>(std::move(*toc));
-  layer.index = std::make_shared<LayerIndex>(std::move(shared->index));
-  layer.index->proof = Proof::toc;
+  layer.index = {shared, &shared->index};
   layer.toc = std::move(shared);
   layer.has_news = true;  // once it is known what is asked of it
   return true;
