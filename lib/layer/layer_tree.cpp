@@ -43,7 +43,6 @@ LayerTree::LayerTree(const LayerIndex& index, const AskBelow& below)
       landings_(entries_.folder_count()) {
   nodes_.reserve(entries_.size() + 1);
   parent_families_.reserve(entries_.size() + 1);
-  numbers_.reserve(entries_.size());
   nodes_.emplace_back();
   nodes_.front().kind = TreeNode::Kind::implied_directory;
   parent_families_.push_back(nowhere);
@@ -88,30 +87,49 @@ std::uint64_t LayerTree::hash_of(std::uint32_t position) const {
   return name_hash(nodes_[position].name(), parent_families_[position]);
 }
 
-std::uint32_t LayerTree::find_child(std::uint32_t parent, std::string_view name) const {
+std::uint32_t LayerTree::find_child(std::uint32_t parent, std::string_view name) {
+  if (nodes_[parent].family_ == 0) return nowhere;
+  number_children(parent);
   const std::uint32_t family = nodes_[parent].family_;
-  if (family == 0) return nowhere;
-  return numbers_.find(name_hash(name, family), [&](std::uint32_t position) {
+  return find_in_family(name_hash(name, family), family, name);
+}
+
+std::uint32_t LayerTree::find_in_family(std::uint64_t hash, std::uint32_t family, std::string_view name) const {
+  return numbers_.find(hash, [&](std::uint32_t position) {
     return parent_families_[position] == family && nodes_[position].name() == name;
   });
 }
 
+void LayerTree::number_children(std::uint32_t parent) {
+  if (nodes_[parent].numbered_) return;
+  nodes_[parent].numbered_ = true;
+  for (std::uint32_t child = nodes_[parent].children_; child != nowhere; child = nodes_[child].next_)
+    numbers_.insert(hash_of(child), child, [&](std::uint32_t other) { return hash_of(other); });
+}
+
 std::uint32_t LayerTree::make_child(std::uint32_t parent, std::string_view name, bool kept) {
-  if (const std::uint32_t found = find_child(parent, name); found != nowhere) return found;
+  if (nodes_[parent].family_ == 0) nodes_[parent].family_ = families_++;
+  const std::uint32_t family = nodes_[parent].family_;
+  const std::uint32_t last = nodes_[parent].children_;
+  std::uint64_t hash = 0;
+  // As long as names come in order, a new one is not there yet; and most folders are never looked into.
+  if (nodes_[parent].numbered_ || (last != nowhere && nodes_[last].name() >= name)) {
+    number_children(parent);
+    hash = name_hash(name, family);
+    if (const std::uint32_t found = find_in_family(hash, family, name); found != nowhere) return found;
+  }
   if (nodes_.size() >= most_nodes_) {
     throw Error(ErrorKind::image_limit, fmt::format("a layer has more than {} files and folders", most_nodes_));
   }
-  if (nodes_[parent].family_ == 0) nodes_[parent].family_ = families_++;
-  const std::uint32_t family = nodes_[parent].family_;
   const auto position = static_cast<std::uint32_t>(nodes_.size());
   if (!kept) name = own_names_.emplace_back(name);
   TreeNode& node = nodes_.emplace_back();
   node.name_ = name.data();
   node.name_size_ = static_cast<std::uint32_t>(name.size());
-  node.next_ = nodes_[parent].children_;
+  node.next_ = last;
   nodes_[parent].children_ = position;
   parent_families_.push_back(family);
-  numbers_.insert(name_hash(name, family), position, [&](std::uint32_t other) { return hash_of(other); });
+  if (nodes_[parent].numbered_) numbers_.insert(hash, position, [&](std::uint32_t other) { return hash_of(other); });
   return position;
 }
 
@@ -121,6 +139,7 @@ void LayerTree::place(std::uint32_t position, TreeNode::Kind kind, bool director
   if (!directory || is_leaf(node)) {
     // What was there is gone, in this layer and, should a folder come in its place, below, too.
     node.family_ = 0;
+    node.numbered_ = false;
     node.children_ = nowhere;
     node.opaque = false;
     node.hides_below = true;

@@ -39,6 +39,11 @@ class LayerTree {
     Kind kind = Kind::nothing;
     bool hides_below = false;  // a whiteout stood here, or something replaced what was there
     bool opaque = false;       // what the layers below have in this folder is hidden
+
+   private:
+    bool numbered_ = false;  // its children are in numbers_
+
+   public:
     std::uint32_t reference = 0;
 
     std::string_view name() const noexcept { return {name_, name_size_}; }
@@ -98,7 +103,10 @@ class LayerTree {
   std::optional<std::string> symlink(const TreeNode& node, const AskBelow& below);
   void count_work(std::size_t steps);
   std::uint64_t hash_of(std::uint32_t position) const;
-  std::uint32_t find_child(std::uint32_t parent, std::string_view name) const;
+  std::uint32_t find_child(std::uint32_t parent, std::string_view name);
+  /// Puts a node's children into numbers_, and those that are made from here on.
+  void number_children(std::uint32_t parent);
+  std::uint32_t find_in_family(std::uint64_t hash, std::uint32_t family, std::string_view name) const;
   /// `kept`: the bytes of the name stay where they are.
   std::uint32_t make_child(std::uint32_t parent, std::string_view name, bool kept);
   void place(std::uint32_t position, TreeNode::Kind kind, bool directory);
