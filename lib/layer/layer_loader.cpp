@@ -3,14 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <exception>
-#include <thread>
 #include <utility>
 
 #include "base/error.hpp"
 #include "layer/captures.hpp"
 #include "layer/layer_cache.hpp"
+#include "layer/parallel.hpp"
 
 namespace imgforge {
 
@@ -18,7 +17,6 @@ namespace {
 
 // Linux mounts 128 lower folders at most, containerd's snapshotters a few hundred.
 constexpr std::size_t most_layers = 500;
-constexpr unsigned most_workers = 4;  // each inflates a layer of its own and may need 128 MiB for a zstd window
 constexpr std::size_t most_passes_again = 200;
 constexpr std::uint64_t path_bytes_an_entry = 64;
 constexpr std::uint64_t least_content = 64 << 10;     // who asks for the start of a file often asks for the rest of it
@@ -238,29 +236,7 @@ void LayerLoader::load_all() {
     if (!missing.empty()) load_streamed();
     return;
   }
-  std::vector<std::exception_ptr> failures(layers_.size());
-  std::atomic<std::size_t> next = 0;
-  std::atomic<bool> failed = false;
-  const auto work = [&] {
-    for (std::size_t i = next++; i < missing.size() && !failed; i = next++) {
-      try {
-        load(missing[i]);
-      } catch (...) {
-        failures[missing[i]] = std::current_exception();
-        failed = true;
-      }
-    }
-  };
-  {
-    const std::size_t workers =
-        std::min<std::size_t>(missing.size(), std::clamp(std::thread::hardware_concurrency(), 1u, most_workers));
-    std::vector<std::jthread> threads;
-    for (std::size_t i = 1; i < workers; ++i) threads.emplace_back(work);
-    work();
-  }
-  for (const std::exception_ptr& failure : failures) {
-    if (failure) std::rethrow_exception(failure);
-  }
+  in_parallel(missing, [&](std::size_t number) { load(number); });
 }
 
 // --- contents ---

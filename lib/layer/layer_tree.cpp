@@ -164,9 +164,23 @@ std::optional<std::string> LayerTree::symlink(const TreeNode& node, const AskBel
 std::uint32_t LayerTree::folder_of(std::uint32_t number, const AskBelow& below) {
   Landing& landing = landings_[entries_.folder(number)];
   if (landing.generation == generation_) return landing.node;
+  const std::string_view path = entries_.folder_path(entries_.folder(number));
   bool followed = false;
-  const std::uint32_t node = folder(components_of(entries_.folder_path(entries_.folder(number))), below, followed);
+  std::uint32_t node = known_folder(path);
+  if (node == nowhere) node = folder(components_of(path), below, followed);
   if (!followed) landing = {node, generation_};
+  return node;
+}
+
+std::uint32_t LayerTree::known_folder(std::string_view path) {
+  std::uint32_t node = 0;
+  while (!path.empty()) {
+    count_work(1);
+    const std::size_t slash = path.find('/');
+    node = find_child(node, path.substr(0, slash));
+    if (node == nowhere || !is_directory(nodes_[node])) return nowhere;
+    path.remove_prefix(slash == std::string_view::npos ? path.size() : slash + 1);
+  }
   return node;
 }
 

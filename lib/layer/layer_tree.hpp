@@ -96,6 +96,8 @@ class LayerTree {
 
   void apply(std::uint32_t number, const AskBelow& below);
   std::uint32_t folder_of(std::uint32_t number, const AskBelow& below);
+  /// The folder of a clean path, where each of its components is a folder of this layer already; or nowhere.
+  std::uint32_t known_folder(std::string_view path);
   /// The folder of these components, made where it is not there. `followed`: whether a link led there.
   std::uint32_t folder(std::vector<std::string> components, const AskBelow& below, bool& followed);
   Target target(std::vector<std::string> components, const AskBelow& below);

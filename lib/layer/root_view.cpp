@@ -1,6 +1,7 @@
 #include "layer/root_view.hpp"
 
 #include <algorithm>
+#include <mutex>
 #include <utility>
 
 #include "base/text.hpp"
@@ -8,6 +9,7 @@
 #include "layer/entry_path.hpp"
 #include "layer/layer_loader.hpp"
 #include "layer/layer_tree.hpp"
+#include "layer/parallel.hpp"
 
 namespace imgforge {
 
@@ -53,24 +55,38 @@ struct RootView::State {
 
   const Image& image;
   LayerLoader loader;
-  std::vector<std::unique_ptr<LayerTree>> trees;  // by layer, where it was needed
+  struct Tree {
+    std::unique_ptr<LayerTree> made;
+    std::once_flag once;
+  };
+  std::vector<Tree> trees;  // by layer, where it was needed
 
   State(const Image& from, RootOptions options) : image(from), loader(from, std::move(options)), trees(loader.size()) {}
 
   const LayerIndex& index(std::size_t number) { return loader.index(number); }
 
+  /// Where its layer was read, from any thread: a tree needs none but those below it.
   const LayerTree& tree(std::size_t number) {
-    if (!trees[number]) {
+    Tree& tree = trees[number];
+    std::call_once(tree.once, [&] {
       const LayerIndex& own = index(number);
-      trees[number] = std::make_unique<LayerTree>(own, [this, number](const CanonicalPath& path) { return below(path, number); });
-    }
-    return *trees[number];
+      tree.made = std::make_unique<LayerTree>(
+          own, [this, number](const CanonicalPath& path) { return below(path, number); });
+    });
+    return *tree.made;
   }
 
-  /// Reads all that is missing; then the trees, from the lowest up.
+  /// Reads all that is missing; then the trees, the largest first.
   void load_all() {
     loader.load_all();
-    for (std::size_t i = 0; i < trees.size(); ++i) tree(i);
+    std::vector<std::size_t> missing;
+    for (std::size_t number = 0; number < trees.size(); ++number) {
+      if (!trees[number].made) missing.push_back(number);
+    }
+    std::stable_sort(missing.begin(), missing.end(), [&](std::size_t one, std::size_t other) {
+      return index(one).entries.size() > index(other).entries.size();
+    });
+    in_parallel(missing, [&](std::size_t number) { tree(number); });
   }
 
   // --- asking ---
