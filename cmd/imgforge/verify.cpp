@@ -25,6 +25,7 @@ namespace {
 struct VerifyOptions {
   std::vector<std::string> images;
   ImageOptions image;
+  bool all_platforms = false;
   ReadingOptions reading;
   std::string depth = "full";
   std::vector<std::string> select;
@@ -49,19 +50,22 @@ std::optional<Recipe> recipe_of_file(const std::string& path) {
   return parse.recipe;
 }
 
-Subject verify_one(const std::string& name, const VerifyOptions& options, const std::optional<Recipe>& given, std::optional<Runner> target,
-                   const Knowledge& knowledge, const Date& today, LayerCache* cache) {
+Subject verify_one(const std::string& name, const SourceOptions& source, const VerifyOptions& options, const std::optional<Recipe>& given,
+                   std::optional<Runner> target, const Knowledge& knowledge, const Date& today, LayerCache* cache) {
   Subject subject;
-  subject.name = name;
+  subject.name = options.all_platforms && source.platform_asked ? fmt::format("{} ({})", name, source.platform.to_string()) : name;
   std::unique_ptr<Image> image;
   std::unique_ptr<RootView> root;
   try {
-    const SourceOptions source = source_options(options.image);
     image = open_image(name, source);
-    subject.digest = (image->digest() ? *image->digest() : image->config_digest()).to_string();
-    subject.platform = image->config().platform.to_string();
-    Progress progress(name, progress_mode(options.reading.progress));
+    const auto describe = [&] {
+      subject.digest = (image->digest() ? *image->digest() : image->config_digest()).to_string();
+      subject.platform = image->config().platform.to_string();
+    };
+    if (!image->config_comes_last()) describe();
+    Progress progress(subject.name, progress_mode(options.reading.progress));
     root = std::make_unique<RootView>(*image, root_options(options.reading, *image, cache, progress));
+    if (image->config_comes_last()) describe();  // the view has read it all
     subject.depth = options.depth == "contract" ? Depth::contract : Depth::full;
     const Facts facts = facts_from_image(*image, *root, knowledge, subject.depth);
 
@@ -115,6 +119,22 @@ Subject verify_one(const std::string& name, const VerifyOptions& options, const 
   return subject;
 }
 
+/// The image for one platform, or, with --all-platforms, each image of the index; a single image is one as ever.
+std::vector<SourceOptions> platforms_to_verify(const std::string& name, const VerifyOptions& options) {
+  SourceOptions source = source_options(options.image);
+  if (!options.all_platforms) return {source};
+  const std::vector<Platform> platforms = platforms_of(name, source);
+  if (platforms.size() == 1) source.platform = platforms.front();
+  if (platforms.size() == 1) return {source};
+  std::vector<SourceOptions> result;
+  for (const Platform& platform : platforms) {
+    result.push_back(source);
+    result.back().platform = platform;
+    result.back().platform_asked = true;
+  }
+  return result;
+}
+
 int verify(const VerifyOptions& options) {
   std::optional<Runner> target;
   if (!options.target.empty()) target = target_of(options.target);
@@ -124,7 +144,18 @@ int verify(const VerifyOptions& options) {
   const std::optional<Recipe> recipe = recipe_of_file(options.recipe);
   const std::unique_ptr<LayerCache> cache = open_cache(options.reading);
   Report report{{}, date_or_today(options.today), knowledge.version(), *parse_level(options.fail_on)};
-  for (const std::string& name : options.images) report.subjects.push_back(verify_one(name, options, recipe, target, knowledge, report.today, cache.get()));
+  for (const std::string& name : options.images) {
+    std::vector<SourceOptions> sources;
+    try {
+      sources = platforms_to_verify(name, options);
+    } catch (const Error& error) {
+      if (exit_code(error.kind()) == 2) throw;
+      report.subjects.emplace_back().name = name;
+      report.subjects.back().error = SubjectError{error.kind(), error.message(), error.hint()};
+    }
+    for (const SourceOptions& source : sources)
+      report.subjects.push_back(verify_one(name, source, options, recipe, target, knowledge, report.today, cache.get()));
+  }
   write_report(report, options.output);
   return exit_code(report, options.strict);
 }
@@ -135,17 +166,20 @@ void add_verify(CLI::App& app, Action& action) {
   auto options = std::make_shared<VerifyOptions>();
   CLI::App* command = app.add_subcommand("verify", "Do built images keep the contract, and their recipe?");
   command->footer(
-      "IMAGE is docker://REF, oci:DIR[:TAG], oci-archive:FILE[:TAG], docker-archive:FILE[:NAME:TAG], a path to one of these,\n"
-      "or a reference (HOST/REPOSITORY:TAG). Nothing is run, and nothing is unpacked.\n\n"
+      "IMAGE is docker://REF, docker-daemon:NAME, containers-storage:NAME, oci:DIR[:TAG], oci-archive:FILE[:TAG], dir:DIR,\n"
+      "docker-archive:FILE[:NAME:TAG|:@INDEX] (- is standard input), a path to one of the last four, or a reference\n"
+      "(HOST/REPOSITORY:TAG). Nothing is run, and nothing is unpacked.\n\n"
       "Examples:\n"
       "  imgforge verify europe-docker.pkg.dev/PROJECT/REPO/worker:1\n"
       "  imgforge verify --recipe worker.yaml docker-archive:worker.tar\n"
       "  imgforge verify --depth contract --select beam/boot-missing europe-docker.pkg.dev/PROJECT/REPO/worker:1\n"
-      "  imgforge verify --format json --strict oci:build/worker");
+      "  imgforge verify --format json --strict oci:build/worker\n"
+      "  docker save worker:1 | imgforge verify docker-archive:-");
   command->add_option("IMAGE", options->images, "Images to verify")->required()->type_name("");
   command->add_option("--recipe", options->recipe, "Hold the image against this recipe instead of the one in its label")->type_name("FILE");
   command->add_option("--target", options->target, "dataflow, dataflow-flex, spark-serverless or portable, where no recipe says it")->type_name("TARGET");
   add_image_options(*command, options->image);
+  command->add_flag("--all-platforms", options->all_platforms, "Every image of an index, each a subject of its own")->excludes("--platform");
   command
       ->add_option("--depth", options->depth,
                    "full: every rule; contract: only those that the config and named paths answer, which reads little")

@@ -222,6 +222,21 @@ bool leads_to(const FileTree& files, const Digest& id, const Digest& config, std
   });
 }
 
+/// What of a config was told wrong; "" where all that anybody looks at is as it was told.
+std::string difference(const ImageConfig& told, const ImageConfig& found) {
+  if (told.diff_ids != found.diff_ids) return "diff ids";
+  if (told.env != found.env) return "an Env";
+  if (told.entrypoint != found.entrypoint || told.cmd != found.cmd) return "an Entrypoint or a Cmd";
+  if (told.user != found.user) return "a User";
+  if (told.workdir != found.workdir) return "a WorkingDir";
+  if (told.labels != found.labels) return "Labels";
+  // A daemon may say what a config leaves open.
+  const bool same_platform =
+      told.platform.os == found.platform.os &&
+      (told.platform.architecture == found.platform.architecture || found.platform.architecture == "unknown");
+  return same_platform ? "" : "a platform";
+}
+
 /// Throws unless the stream held the image that was told.
 void check_told(const FileTree& files, const Told& told) {
   std::string found;
@@ -229,9 +244,10 @@ void check_told(const FileTree& files, const Told& told) {
     const std::string bytes = read_docker_config(files, row);
     const Digest digest = Digest::of(bytes);
     if (digest == told.id || leads_to(files, told.id, digest, 0)) {
-      if (parse_config(bytes).diff_ids == told.config.diff_ids) return;
+      const std::string other = difference(told.config, parse_config(bytes));
+      if (other.empty()) return;
       throw Error(ErrorKind::image_corrupt,
-                  fmt::format("the daemon told other diff ids of {} than its config has", told.id.to_string()));
+                  fmt::format("the daemon told {} of {} that the image's config has not", other, told.id.to_string()));
     }
     found += (found.empty() ? "" : ", ") + digest.to_string();
   }

@@ -191,6 +191,11 @@ Opened open_named(const std::string& name, const SourceOptions& options) {
 
 /// "user:password@host/..." where no path of that name is there. In a reference, what follows an @ is a digest.
 bool holds_login(const std::string& name) {
+  // Only what may go to a registry: a storage's place is written with an @, too.
+  for (const std::string_view local :
+       {"containers-storage:", "docker-daemon:", "docker-archive:", "oci:", "oci-archive:", "dir:"}) {
+    if (name.starts_with(local)) return false;
+  }
   const std::size_t scheme = name.find("://");
   const std::string_view rest = std::string_view(name).substr(scheme == std::string::npos ? 0 : scheme + 3);
   const std::size_t at = rest.find('@');

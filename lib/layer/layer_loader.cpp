@@ -39,6 +39,7 @@ LayerLoader::LayerLoader(const Image& image, RootOptions options)
       policy_(standard_captures(options_.capture_paths)),
       layers_(image.layers().size()) {
   if (options_.assurance == Assurance::full) options_.cache = nullptr;
+  if (image.config_comes_last()) load_before_config();
   if (layers_.size() > most_layers) {
     throw Error(ErrorKind::image_limit,
                 fmt::format("{} has {} layers, imgforge reads at most {}", image.name(), layers_.size(), most_layers));
@@ -205,6 +206,44 @@ void LayerLoader::load_streamed() {
   // Only now has the source checked what it said of the image.
   for (std::size_t number = 0; number < layers_.size(); ++number) {
     if (layers_[number].from == From::image) keep(number);
+  }
+}
+
+void LayerLoader::load_before_config() {
+  constexpr std::uint64_t start_of_program = 4 << 10;
+  // What the config starts is not known yet, so the start of every program is kept, by which its kind is told.
+  const CapturePolicy policy = [&](const Entry& entry, std::size_t position) {
+    const Capture usual = policy_(entry, position);
+    const bool program = entry.type == EntryType::file && (entry.mode & 0111) != 0;
+    return usual.limit == 0 && program ? Capture{.limit = start_of_program, .prefix = true} : usual;
+  };
+  std::vector<StreamedLayer> passed;
+  image_.stream_layers([&](ByteReader& reader, std::uint64_t) {
+    if (passed.size() == most_layers)
+      throw Error(ErrorKind::image_limit, fmt::format("{} has more than {} layers", image_.name(), most_layers));
+    passed.push_back(read_streamed_layer(reader, Digest::Algorithm::sha256, policy, limits(),
+                                         [&](std::uint64_t bytes) { count(0, bytes); }));
+    spend_captures(passed.back().index);
+  });
+  std::vector<std::shared_ptr<LayerIndex>> indexes(passed.size());  // a layer may be in an image twice
+  layers_.resize(image_.layers().size());
+  for (std::size_t number = 0; number < layers_.size(); ++number) {
+    const auto found = std::find_if(passed.begin(), passed.end(), [&](const StreamedLayer& streamed) {
+      return streamed.diff_id && streamed.diff_id == image_.layers()[number].diff_id;
+    });
+    const std::string name = name_of(image_, number);
+    if (found == passed.end()) throw Error(ErrorKind::image_corrupt, name + ": no layer of the stream has this digest");
+    if (found->failure) {
+      try {
+        std::rethrow_exception(found->failure);
+      } catch (const Error& error) {
+        throw error.within(name);
+      }
+    }
+    std::shared_ptr<LayerIndex>& index = indexes[static_cast<std::size_t>(found - passed.begin())];
+    if (!index) index = std::make_shared<LayerIndex>(std::move(found->index));
+    if (options_.assurance == Assurance::full) index->proof = Proof::full;
+    layers_[number].index = index;
   }
 }
 

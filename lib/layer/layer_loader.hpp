@@ -20,7 +20,8 @@ namespace imgforge {
 
 class LayerLoader {
  public:
-  /// `image` has to outlive the loader. Throws Error(image_limit) where it has more layers than any runtime mounts.
+  /// `image` has to outlive the loader. Where its config comes last (Image::config_comes_last), the loader reads it all
+  /// at once. Throws Error(image_limit) where it has more layers than any runtime mounts.
   LayerLoader(const Image& image, RootOptions options);
   /// Keeps in the cache what was captured since.
   ~LayerLoader();
@@ -58,6 +59,7 @@ class LayerLoader {
   bool load_toc(std::size_t number);
   void load_whole(std::size_t number);
   void load_streamed();
+  void load_before_config();
   void compare_with_toc(std::size_t number, const LayerIndex& index);
   void keep(std::size_t number);
   std::optional<Digest> key_of(std::size_t number) const;

@@ -130,6 +130,9 @@ TEST_CASE("hostile: a daemon that gives another image than it told", "[docker-da
     std::swap(daemon.tiny.layers[0], daemon.tiny.layers[1]);
     daemon.told = inspection(daemon.tiny, daemon.id);
   }
+  SECTION("another Env") { daemon.told.replace(daemon.told.find("PATH=/bin"), 9, "PATH=/bad"); }
+  SECTION("a Cmd") { daemon.told.replace(daemon.told.find(R"("Cmd":null)"), 10, R"("Cmd":["x"])"); }
+  SECTION("a platform") { daemon.told.replace(daemon.told.find("amd64"), 5, "arm64"); }
   SECTION("a stream that is cut") { daemon.tar.resize(daemon.tar.size() / 2); }
   SECTION("no tar") { daemon.tar = "{\"message\": \"sorry\"}"; }
   SECTION("nothing") { daemon.tar = ""; }

@@ -78,6 +78,8 @@ TEST_CASE("a login in an image's name is refused and not repeated", "[source]") 
       CHECK((error.message() + error.hint()).find("hunter2") == std::string::npos);
     }
   }
+  // A storage's place has a colon and an @.
+  CHECK(error_of_opening("containers-storage:[vfs@/not/there+/not/there:x]localhost/a.b:1").kind() != ErrorKind::usage);
   // A tag and a digest have both characters, too.
   try {
     open_image("localhost:1/x:tag@sha256:" + std::string(64, 'a'), {});
