@@ -18,6 +18,10 @@ using Kind = dockerfile::Instruction::Kind;
 
 namespace {
 
+// Linux starts no program with a longer one (MAX_ARG_STRLEN), and `ENV A=$A$A` again and again doubles it.
+constexpr std::size_t longest_value = 128 << 10;
+constexpr std::uint64_t most_expanded_bytes = 16 << 20;  // of all variables in one file
+
 constexpr std::size_t max_stages = 500;
 constexpr std::size_t max_uses = 2'000;  // of each list of Build
 constexpr std::size_t max_line = 200;
@@ -240,8 +244,11 @@ StepPlace BuildReader::step_at(const Place& place, const Instruction& instructio
 }
 
 Variable BuildReader::look_up(const BuildState* state, std::string_view name) const {
-  const auto of = [](const BuildVariable& variable) {
-    return variable.value ? Variable{Variable::State::set, *variable.value} : Variable{Variable::State::unknown, {}};
+  const auto of = [&](const BuildVariable& variable) -> Variable {
+    if (!variable.value || variable.value->size() > longest_value || expanded_bytes_ > most_expanded_bytes)
+      return {Variable::State::unknown, {}};
+    expanded_bytes_ += variable.value->size();
+    return {Variable::State::set, *variable.value};
   };
   if (state == nullptr) {
     if (const auto found = globals_.find(name); found != globals_.end()) return of(found->second);

@@ -163,6 +163,7 @@ class BuildReader {
   std::size_t target_ = 0;
   std::size_t current_ = 0;                       // stage that is being read
   std::size_t commands_ = 0;                      // that were followed in all steps
+  mutable std::uint64_t expanded_bytes_ = 0;      // of values that took a variable's place
   mutable const Instruction* line_of_ = nullptr;  // whose short_line() is `line_`
   mutable std::string line_;
 };

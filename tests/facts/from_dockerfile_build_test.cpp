@@ -143,3 +143,13 @@ TEST_CASE("accounts, folders and libraries") {
             .missing_library_folders()
             ->empty());
 }
+
+TEST_CASE("a variable that doubles itself is let go before it fills the memory", "[from_dockerfile]") {
+  std::string text = "FROM docker.io/library/python:3.11-slim\nENV A=aaaaaaaaaa B=kept\n";
+  for (int i = 0; i < 64; ++i) text += "ENV A=$A$A\n";
+  for (int i = 0; i < 2000; ++i) text += "ENV C" + std::to_string(i) + "=$A$A$A$A$A$A$A$A\n";
+  const Facts facts = read_dockerfile(text);
+  CHECK(facts.variable("B") == "kept");
+  CHECK_FALSE(facts.variable("A"));
+  CHECK(facts.env_unknown.contains("A"));
+}
