@@ -59,6 +59,17 @@ bool RegistryLogin::is_used() const {
   return kind_ != Kind::none;
 }
 
+std::vector<std::string> RegistryLogin::all_secrets() const {
+  std::vector<std::string> result = credentials_ ? secrets_of(*credentials_) : std::vector<std::string>{};
+  if (!token_.value.empty()) result.push_back(token_.value);
+  return result;
+}
+
+std::vector<std::string> RegistryLogin::secrets() const {
+  const std::lock_guard lock(mutex_);
+  return all_secrets();
+}
+
 std::string RegistryLogin::authorization(const Url& registry) {
   const std::lock_guard lock(mutex_);
   if (kind_ == Kind::none || !registry.same_origin(origin_)) return "";
@@ -126,9 +137,7 @@ void RegistryLogin::throw_missing(std::string_view because) const {
 }
 
 void RegistryLogin::throw_refused(HttpResponse& response) const {
-  std::vector<std::string> secrets = credentials_ ? secrets_of(*credentials_) : std::vector<std::string>{};
-  if (!token_.value.empty()) secrets.push_back(token_.value);
-  const std::string said = said_by_server(response, secrets);
+  const std::string said = said_by_server(response, all_secrets());
   if (!credentials_) throw_missing(fmt::format("it answered {}{}", response.status(), said));
   throw Error(ErrorKind::image_access,
               fmt::format("{} refuses the credentials of {} for {}: it answered {}{}", reference_.host(),

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/http.hpp"
 #include "base/reference.hpp"
@@ -41,9 +42,13 @@ class RegistryLogin {
   /// Whether anything was ever sent.
   bool is_used() const;
 
+  /// What was sent, or may have been, and must not come back in a message.
+  std::vector<std::string> secrets() const;
+
  private:
   enum class Kind { none, basic, bearer };
   std::string value() const;
+  std::vector<std::string> all_secrets() const;
   void look_up(const Url& registry);
   void look_up_again(const Url& registry);
   void fetch(const Url& registry, const Challenge& challenge, const std::string& scope);

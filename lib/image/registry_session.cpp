@@ -162,17 +162,24 @@ void RegistrySession::throw_refused(RegistryAnswer& answer, std::string_view wha
   if (const auto& failure = answer.response.failure()) {
     std::string hint;
     if (failure->kind == HttpFailure::Kind::certificate) {
-      hint = "name its certificate authority with SSL_CERT_FILE (CURL_CA_BUNDLE goes before it), or use --insecure";
+      hint =
+          "put its certificate authority into ~/.config/containers/certs.d/HOST:PORT/ca.crt, name it with "
+          "SSL_CERT_FILE "
+          "(CURL_CA_BUNDLE goes before it), or use --insecure";
     }
     if (failure->kind == HttpFailure::Kind::no_tls) hint = "if the registry speaks plain HTTP: --insecure";
     throw Error(ErrorKind::image_network, fmt::format("cannot read {} from {}: {}", what, where, failure->message),
                 hint);
   }
   const int status = answer.response.status();
-  const std::string message = fmt::format("{}: {} answered {}{}", what, where, status, said_by_server(answer.response));
+  const std::string message =
+      fmt::format("{}: {} answered {}{}", what, where, status, said_by_server(answer.response, login_.secrets()));
   if (status == 404 || status == 410) throw Error(ErrorKind::image_not_found, message);
-  if (status == 401 || status == 403)
-    throw Error(ErrorKind::image_access, message, "docker login " + reference_.host());
+  if (status == 401 || status == 403) {
+    // A login helps at the registry only; where it redirects to, none is ever sent.
+    throw Error(ErrorKind::image_access, message,
+                answer.url.same_origin(origin()) ? "docker login " + reference_.host() : "");
+  }
   if (status == 429)
     throw Error(ErrorKind::image_network, message, "it allows no more requests for now: wait, or log in");
   throw Error(ErrorKind::image_network, message);

@@ -63,3 +63,31 @@ TEST_CASE("a layer in the middle of which no token is to be had ends with the se
   CHECK(error.kind() == ErrorKind::image_access);
   CHECK(mentions(error, "suspended"));
 }
+
+TEST_CASE("hostile: a registry that repeats what it was told is not quoted", "[token][hostile]") {
+  const CleanEnvironment environment;
+  ScriptedRegistry registry([&](const ReceivedRequest& request) -> std::optional<Reply> {
+    if (request.target.starts_with("/token")) return reply(200, R"({"token":"sesame"})");
+    const std::string sent = request.header("authorization");
+    if (!sent.empty()) return reply(403, fmt::format(R"({{"errors":[{{"code":"DENIED","message":"{}"}}]}})", sent));
+    return reply(401, "", {fmt::format("WWW-Authenticate: Bearer realm=\"http://{}/token\"", request.header("host"))});
+  });
+  const Error error = error_of_opening(registry.name());
+  CHECK(error.kind() == ErrorKind::image_access);
+  CHECK(mentions(error, "403"));
+  CHECK_FALSE(mentions(error, "sesame"));
+}
+
+TEST_CASE("no login is advised for where a registry redirects to", "[token]") {
+  const CleanEnvironment environment;
+  HttpServer store([](const ReceivedRequest&) { return reply(403, ""); });
+  const TinyImage tiny;
+  ScriptedRegistry registry([&](const ReceivedRequest& request) -> std::optional<Reply> {
+    if (request.target.find("/blobs/") == std::string::npos) return std::nullopt;
+    return reply(307, "", {"Location: " + store.url("/x")});
+  });
+  const Error error = error_of_opening(registry.name());
+  CHECK(error.kind() == ErrorKind::image_access);
+  CHECK(mentions(error, store.host()));
+  CHECK_FALSE(mentions(error, "docker login"));
+}
