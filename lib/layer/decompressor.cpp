@@ -94,7 +94,11 @@ std::size_t Decompressor::read(char* buffer, std::size_t size) {
   State& state = *state_;
   if (state.ended || size == 0) return 0;
   if (!state.codec) {
-    state.fill(1);
+    if (state.left().empty()) {  // nothing is to be done, so nothing is to be copied
+      const std::size_t count = state.blob_ended ? 0 : state.blob.read(buffer, size);
+      state.ended = count == 0;
+      return count;
+    }
     const std::size_t count = std::min(size, state.left().size());
     std::memcpy(buffer, state.left().data(), count);
     state.start += count;

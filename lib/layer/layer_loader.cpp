@@ -167,6 +167,7 @@ void LayerLoader::load_streamed() {
     algorithm = diff_id->algorithm();
   }
   if (!algorithm) return;
+  std::vector<std::shared_ptr<LayerIndex>> found(layers_.size());
   std::exception_ptr unknown;  // why a member could not be told to be ours
   std::size_t next = 0;        // for the progress
   image_.stream_layers([&](ByteReader& reader, std::uint64_t) {
@@ -175,7 +176,7 @@ void LayerLoader::load_streamed() {
         read_streamed_layer(reader, *algorithm, policy_, limits(), [&](std::uint64_t bytes) { count(shown, bytes); });
     std::shared_ptr<LayerIndex> index;
     for (std::size_t number = 0; number < layers_.size(); ++number) {
-      if (layers_[number].index || streamed.diff_id != image_.layers()[number].diff_id) continue;
+      if (layers_[number].index || found[number] || streamed.diff_id != image_.layers()[number].diff_id) continue;
       if (streamed.failure) {
         try {
           std::rethrow_exception(streamed.failure);
@@ -188,13 +189,12 @@ void LayerLoader::load_streamed() {
         if (options_.assurance == Assurance::full) index->proof = Proof::full;
         spend_captures(*index);
       }
-      layers_[number].index = index;
-      streamed.diff_id = index->diff_id;
+      found[number] = index;
     }
     if (!index && streamed.failure && !unknown) unknown = streamed.failure;
   });
   for (std::size_t number = 0; number < layers_.size(); ++number) {
-    if (layers_[number].index) continue;
+    if (layers_[number].index || found[number]) continue;
     const std::string name = name_of(image_, number);
     if (!unknown) throw Error(ErrorKind::image_corrupt, name + ": no layer of the stream has this digest");
     try {
@@ -205,7 +205,9 @@ void LayerLoader::load_streamed() {
   }
   // Only now has the source checked what it said of the image.
   for (std::size_t number = 0; number < layers_.size(); ++number) {
-    if (layers_[number].from == From::image) keep(number);
+    if (!found[number]) continue;
+    layers_[number].index = std::move(found[number]);
+    keep(number);
   }
 }
 

@@ -37,6 +37,7 @@ class OddImage final : public Image {
   std::optional<FileStamp> stamp;  // of every layer
   std::function<void()> on_open = [] {};
   std::vector<std::string> stream;  // not empty: it streams once
+  std::function<void()> after_stream = [] {};
   mutable int streams = 0;
 
   /// Layers as a daemon gives them: known by their diff ids.
@@ -65,6 +66,7 @@ class OddImage final : public Image {
       members.add(stream[i]);
       visit(*members.open_layer(i), stream[i].size());
     }
+    after_stream();
   }
   const std::string& name() const override { return image_.name(); }
   std::uint64_t bytes_read() const override { return 0; }
@@ -264,6 +266,14 @@ TEST_CASE("A source that streams once is read in one pass") {
     odd.stream = two;
     RootView root(odd, {});
     CHECK_THROWS_WITH(root.lookup("/top"), Catch::Contains("layer 2 of 2") && Catch::Contains("its tar is damaged"));
+  }
+  SECTION("nothing is handed out of a stream that ends in an error") {
+    odd.stream = tars;
+    odd.after_stream = [] { throw Error(ErrorKind::image_corrupt, "another config"); };
+    RootView root(odd, {});
+    CHECK_THROWS_WITH(root.lookup("/top"), "another config");
+    CHECK_THROWS_WITH(root.lookup("/top"), "another config");
+    CHECK(root.cost().layers_read == 0);
   }
   SECTION("the second time not at all") {
     const Folder folder;
