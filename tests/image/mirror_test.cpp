@@ -13,7 +13,7 @@ using namespace imgforge::test;
 namespace {
 
 SourceOptions with_mirror(const ScriptedRegistry& registry, const std::string& location) {
-  SourceOptions options;
+  SourceOptions options = impatient();
   options.mirrors = {{registry.server.host(), location}};
   return options;
 }

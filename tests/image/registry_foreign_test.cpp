@@ -80,7 +80,7 @@ TEST_CASE("hostile: an image cannot send us inside for a layer", "[foreign][host
                   descriptor("application/vnd.oci.image.layer.v1.tar", registry.image.layers[0]),
                   descriptor("application/vnd.oci.image.layer.nondistributable.v1.tar", registry.image.layers[1],
                              fmt::format(R"(,"urls":["{}","https://{}/x"])", inside.url("/layer"), inside.host())));
-  const auto image = open_image(registry.name(), {});
+  const auto image = open_image(registry.name(), impatient());
   const Error error = error_of([&] { image->open_layer(1); });
   CHECK(error.kind() == ErrorKind::image_not_found);
   CHECK(mentions(error, "none of them served"));

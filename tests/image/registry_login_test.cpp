@@ -77,7 +77,7 @@ TEST_CASE("everybody gets a token for a public image", "[token]") {
       GENERATE(as<std::string>(), R"({"token":"good","expires_in":300})", R"({"access_token":"good"})",
                R"({"token":"","access_token":"good"})", R"({"token":"good","expires_in":1e300,"issued_at":"x"})");
   TokenRegistry server([&](const ReceivedRequest&) { return reply(200, answer); });
-  const auto image = open_image(server.registry.name(), {});
+  const auto image = open_image(server.registry.name(), impatient());
   CHECK(read_layer_bytes(*image, 1) == server.registry.image.layers[1]);
   CHECK(server.token_requests == 1);
   const auto asks = server.token_asks();
@@ -91,7 +91,7 @@ TEST_CASE("a login is changed into a token", "[token]") {
     return request.header("authorization") == basic_joe ? good_token(request) : reply(401, "");
   });
   const Login login(server.registry.server.host());
-  CHECK(open_image(server.registry.name(), {})->layers().size() == 2);
+  CHECK(open_image(server.registry.name(), impatient())->layers().size() == 2);
   // The password goes to the token server only.
   for (const ReceivedRequest& request : server.registry.server.requests()) {
     if (!request.target.starts_with("/token")) CHECK(request.header("authorization") != basic_joe);
@@ -107,7 +107,7 @@ TEST_CASE("a realm keeps its own query", "[token]") {
     return reply(401, "", {fmt::format(R"(WWW-Authenticate: Bearer realm="http://{}/auth?tenant=7")", host)});
   });
   host = registry.server.host();
-  CHECK(open_image(registry.name(), {})->layers().size() == 2);
+  CHECK(open_image(registry.name(), impatient())->layers().size() == 2);
   CHECK(registry.server.requests()[1].target == "/auth?tenant=7&" + scope);
 }
 
@@ -116,7 +116,7 @@ TEST_CASE("an identity token is posted", "[token]") {
     return request.method == "POST" ? reply(200, R"({"access_token":"good","expires_in":300})") : reply(500, "");
   });
   const Login login(server.registry.server.host(), R"({"auth":"MDAwOg==","identitytoken":"re/fresh"})");
-  CHECK(open_image(server.registry.name(), {})->layers().size() == 2);
+  CHECK(open_image(server.registry.name(), impatient())->layers().size() == 2);
   const auto asks = server.token_asks();
   REQUIRE(asks.size() == 1);
   CHECK(asks[0].target == "/token");
@@ -134,12 +134,12 @@ TEST_CASE("servers that do not know identity tokens are asked as with a password
   });
   SECTION("as <token>") {
     const Login login(server.registry.server.host(), R"({"identitytoken":"refresh"})");
-    CHECK(open_image(server.registry.name(), {})->layers().size() == 2);
+    CHECK(open_image(server.registry.name(), impatient())->layers().size() == 2);
     CHECK(server.token_asks().back().header("authorization") == "Basic " + base64_encode("<token>:refresh"));
   }
   SECTION("with the password that is there, too") {
     const Login login(server.registry.server.host(), R"({"auth":"am9lOnNlc2FtZQ==","identitytoken":"refresh"})");
-    CHECK(open_image(server.registry.name(), {})->layers().size() == 2);
+    CHECK(open_image(server.registry.name(), impatient())->layers().size() == 2);
     CHECK(server.token_asks().back().header("authorization") == basic_joe);
   }
 }
@@ -147,7 +147,7 @@ TEST_CASE("servers that do not know identity tokens are asked as with a password
 TEST_CASE("a registry token is sent as it is", "[token]") {
   TokenRegistry server([](const ReceivedRequest&) { return reply(500, ""); });
   const Login login(server.registry.server.host(), R"({"registrytoken":"good"})");
-  CHECK(open_image(server.registry.name(), {})->layers().size() == 2);
+  CHECK(open_image(server.registry.name(), impatient())->layers().size() == 2);
   CHECK(server.token_requests == 0);
 }
 
@@ -236,7 +236,7 @@ TEST_CASE("a token that the registry no longer takes is renewed once", "[token]"
   TokenRegistry server(
       [&](const ReceivedRequest&) { return reply(200, fmt::format(R"({{"token":"t{}"}})", ++given)); });
   server.good = "t1";
-  const auto image = open_image(server.registry.name(), {});
+  const auto image = open_image(server.registry.name(), impatient());
   CHECK(given == 1);
   SECTION("and it goes on") {
     server.good = "t2";
@@ -263,7 +263,7 @@ TEST_CASE("many threads share one renewal", "[token]") {
     if (request.header("authorization") == fmt::format("Bearer t{}", int(valid))) return std::nullopt;
     return reply(401, "", {fmt::format("WWW-Authenticate: Bearer realm=\"http://{}/token\"", request.header("host"))});
   });
-  const auto image = open_image(registry.name(), {});
+  const auto image = open_image(registry.name(), impatient());
   valid = 99;  // everything given so far is void
   std::atomic<int> read = 0;
   std::vector<std::thread> threads;
@@ -297,7 +297,7 @@ TEST_CASE("a missing scope is asked for once, before our own", "[token]") {
                  {fmt::format("WWW-Authenticate: Bearer realm=\"http://{}/token\"{}", request.header("host"), more)});
   });
   SECTION("and then it goes") {
-    CHECK(open_image(registry.name(), {})->layers().size() == 2);
+    CHECK(open_image(registry.name(), impatient())->layers().size() == 2);
     CHECK(server.token_requests == 2);
     CHECK(registry.server.requests()[3].target ==
           "/token?scope=repository%3Abase%2Fimage%3Apull%20repository%3Ax%2Fworker%3Apull");
@@ -389,7 +389,7 @@ TEST_CASE("redirects of a token server", "[token]") {
       return request.header("authorization") == basic_joe ? good_token(request) : reply(401, "");
     });
     const Login login(server.registry.server.host());
-    CHECK(open_image(server.registry.name(), {})->layers().size() == 2);
+    CHECK(open_image(server.registry.name(), impatient())->layers().size() == 2);
   }
   SECTION("without end are not") {
     TokenRegistry server([&](const ReceivedRequest&) { return reply(307, "", {"Location: /token"}); });
@@ -404,7 +404,7 @@ TEST_CASE("a token server that is busy is asked again", "[token]") {
   TokenRegistry server([&](const ReceivedRequest& request) {
     return left-- > 0 ? reply(503, "", {"Retry-After: 0"}) : good_token(request);
   });
-  CHECK(open_image(server.registry.name(), {})->layers().size() == 2);
+  CHECK(open_image(server.registry.name(), impatient())->layers().size() == 2);
 }
 
 TEST_CASE("a redirect's target that gives a token to everybody gets no credentials (ggcr #2360)", "[token]") {
@@ -425,7 +425,7 @@ TEST_CASE("a redirect's target that gives a token to everybody gets no credentia
     return std::nullopt;
   });
   const Login login(store.host());  // there is a login for it, and it is not for redirects
-  const auto image = open_image(registry.name(), {});
+  const auto image = open_image(registry.name(), impatient());
   CHECK(read_layer_bytes(*image, 1) == tiny.layers[1]);
   REQUIRE(store.requests().size() == 3);
   for (const ReceivedRequest& request : store.requests())
@@ -444,7 +444,7 @@ TEST_CASE("a signed address that has expired is signed anew, once", "[token]") {
     if (!request.target.ends_with(Digest::of(tiny.layers[1]).to_string())) return std::nullopt;
     return reply(307, "", {fmt::format("Location: {}", store.url(fmt::format("/signed{}", ++signed_times)))});
   });
-  const auto image = open_image(registry.name(), {});
+  const auto image = open_image(registry.name(), impatient());
   if (ever) {
     CHECK(read_layer_bytes(*image, 1) == tiny.layers[1]);
   } else {

@@ -38,7 +38,7 @@ TEST_CASE("an image is read from a registry on plain HTTP of this machine", "[re
   Registry registry;
   for (const std::string& name : {registry.name(), "docker://" + registry.name(),
                                   registry.name("@" + Digest::of(registry.image.manifest).to_string())}) {
-    const auto image = open_image(name, {});
+    const auto image = open_image(name, impatient());
     CHECK(image->digest() == Digest::of(registry.image.manifest));
     CHECK(image->config().variable("PATH") == "/bin");
     CHECK(image->bytes_read() == registry.image.manifest.size() + registry.image.config.size());
@@ -55,7 +55,7 @@ TEST_CASE("an image is read from a registry on plain HTTP of this machine", "[re
 
 TEST_CASE("layers of a registry are read side by side", "[registry]") {
   Registry registry;
-  const auto image = open_image(registry.name(), {});
+  const auto image = open_image(registry.name(), impatient());
   const auto one = image->open_layer(0);
   const auto two = image->open_layer(1);
   char a[5000];
@@ -87,7 +87,7 @@ TEST_CASE("an index in a registry leads to the platform's image", "[registry]") 
                            descriptor(oci_manifest_type, "other", platform("arm64"))}),
                  {fmt::format("Content-Type: {}; charset=utf-8", oci_index_type)});
   });
-  CHECK(open_image(registry.name(), {})->digest() == Digest::of(registry.image.manifest));
+  CHECK(open_image(registry.name(), impatient())->digest() == Digest::of(registry.image.manifest));
   CHECK(mentions(error_of_opening(registry.name(), {.platform = *Platform::parse("linux/s390x")}), "linux/arm64"));
 }
 
@@ -98,7 +98,7 @@ TEST_CASE("credentials are sent after a challenge, to that registry", "[registry
   });
   SECTION("with a login") {
     const Login login(registry.server.host());
-    const auto image = open_image(registry.name(), {});
+    const auto image = open_image(registry.name(), impatient());
     CHECK(read_layer_bytes(*image, 0) == registry.image.layers[0]);
     const auto requests = registry.server.requests();
     CHECK(requests[0].header("authorization").empty());
@@ -136,7 +136,7 @@ TEST_CASE("hostile: redirects drop the credentials, also on another port (GHSA-v
     return std::nullopt;
   });
   const Login login(registry.server.host());
-  const auto image = open_image(registry.name(), {});
+  const auto image = open_image(registry.name(), impatient());
   CHECK(read_layer_bytes(*image, 1) == tiny.layers[1]);
   REQUIRE(store.requests().size() == 1);
   CHECK(store.requests()[0].target == "/signed?token=1");
@@ -197,7 +197,7 @@ TEST_CASE("hostile: a manifest that is not what was pinned (GHSA-qv35)", "[regis
   CHECK(mentions(pinned, "digest mismatch"));
   CHECK(error_of_opening(liar.name(":1")).kind() == ErrorKind::image_corrupt);  // its own header does not hold
   // The digest decides over the tag.
-  CHECK(open_image(registry.name(":no-such-tag@" + Digest::of(registry.image.manifest).to_string()), {})->digest() ==
+  CHECK(open_image(registry.name(":no-such-tag@" + Digest::of(registry.image.manifest).to_string()), impatient())->digest() ==
         Digest::of(registry.image.manifest));
   Registry broken(
       [](const ReceivedRequest&) { return reply(200, TinyImage().manifest, {"Docker-Content-Digest: sha256:xyz"}); });
@@ -223,7 +223,7 @@ TEST_CASE("a manifest under a generic content type is read", "[registry]") {
     if (is_manifest(request)) return reply(200, TinyImage().manifest, {"Content-Type: application/json"});
     return std::nullopt;
   });
-  CHECK(open_image(registry.name(), {})->layers().size() == 2);
+  CHECK(open_image(registry.name(), impatient())->layers().size() == 2);
 }
 
 TEST_CASE("hostile: blobs that are cut, too long, or of another length", "[registry][hostile]") {
@@ -233,7 +233,7 @@ TEST_CASE("hostile: blobs that are cut, too long, or of another length", "[regis
     if (request.target.ends_with(Digest::of(tiny.layers[1]).to_string())) return answer;
     return std::nullopt;
   });
-  const auto image = open_image(registry.name(), {});
+  const auto image = open_image(registry.name(), impatient());
   const std::string& layer = tiny.layers[1];
   SECTION("another Content-Length") {
     answer = reply(200, layer + "more");
@@ -279,21 +279,21 @@ TEST_CASE("what passes by itself is tried again", "[registry]") {
     Registry registry([&](const ReceivedRequest&) {
       return left-- > 0 ? std::optional(Reply{"", true}) : std::nullopt;
     });
-    CHECK(open_image(registry.name(), {})->layers().size() == 2);
+    CHECK(open_image(registry.name(), impatient())->layers().size() == 2);
   }
   SECTION("503, and when to come back") {
     Registry registry([&](const ReceivedRequest&) {
       return left-- > 1 ? std::optional(reply(503, "", {"Retry-After: 1"})) : std::nullopt;
     });
     const auto start = std::chrono::steady_clock::now();
-    CHECK(open_image(registry.name(), {})->layers().size() == 2);
+    CHECK(open_image(registry.name(), impatient())->layers().size() == 2);
     CHECK(std::chrono::steady_clock::now() - start >= std::chrono::seconds(1));
   }
   SECTION("429, with a date that has passed") {
     Registry registry([&](const ReceivedRequest&) {
       return left-- > 0 ? std::optional(reply(429, "", {"Retry-After: Sun, 06 Nov 1994 08:49:37 GMT"})) : std::nullopt;
     });
-    CHECK(open_image(registry.name(), {})->layers().size() == 2);
+    CHECK(open_image(registry.name(), impatient())->layers().size() == 2);
   }
 }
 
@@ -337,7 +337,7 @@ TEST_CASE("a folder of the name's first part does not hide the registry", "[regi
   const std::string before = std::filesystem::current_path();
   std::filesystem::current_path(folder.path);
   std::filesystem::create_directories("127.0.0.1");
-  CHECK(open_image(registry.name(), {})->layers().size() == 2);
+  CHECK(open_image(registry.name(), impatient())->layers().size() == 2);
   const Error error = error_of_opening(registry.name(":2"));
   std::filesystem::current_path(before);
   CHECK(error.kind() == ErrorKind::image_not_found);

@@ -207,7 +207,14 @@ inline bool mentions(const Error& error, const std::string& text) {
   return error.message().find(text) != std::string::npos || error.hint().find(text) != std::string::npos;
 }
 
-inline Error error_of_opening(const std::string& name, const SourceOptions& options = {}) {
+/// Retries at once: tests have no time to wait.
+inline SourceOptions impatient() {
+  SourceOptions options;
+  options.retry.first_pause = std::chrono::milliseconds(2);
+  return options;
+}
+
+inline Error error_of_opening(const std::string& name, const SourceOptions& options = impatient()) {
   return error_of([&] { open_image(name, options); });
 }
 
