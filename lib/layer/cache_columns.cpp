@@ -72,7 +72,7 @@ void put_number(std::string& bytes, std::uint64_t value) {
   bytes += static_cast<char>(value);
 }
 
-std::optional<std::uint64_t> take_number(std::string_view& bytes) noexcept {
+std::optional<std::uint64_t> take_long_number(std::string_view& bytes) noexcept {
   std::uint64_t value = 0;
   for (unsigned shift = 0; shift < 64 && !bytes.empty(); shift += 7) {
     const auto byte = static_cast<unsigned char>(bytes.front());

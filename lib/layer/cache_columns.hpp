@@ -16,7 +16,13 @@ namespace imgforge {
 /// Appends a number, low bits first, seven a byte.
 void put_number(std::string& bytes, std::uint64_t value);
 /// Takes one from the front; nothing where there is none or it does not fit.
-std::optional<std::uint64_t> take_number(std::string_view& bytes) noexcept;
+std::optional<std::uint64_t> take_long_number(std::string_view& bytes) noexcept;
+inline std::optional<std::uint64_t> take_number(std::string_view& bytes) noexcept {
+  if (bytes.empty() || static_cast<unsigned char>(bytes.front()) >= 0x80) return take_long_number(bytes);
+  const auto value = static_cast<unsigned char>(bytes.front());  // most are of one byte
+  bytes.remove_prefix(1);
+  return value;
+}
 
 class EntryColumns {
  public:
