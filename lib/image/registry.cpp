@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <atomic>
+#include <chrono>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -127,10 +128,12 @@ Document top_document(RegistrySession& session) {
   HttpResponse response = get();
   std::string bytes;
   for (;;) {
+    const auto asked = std::chrono::steady_clock::now();
     try {
       bytes = read_body(response, max_document_bytes, what);
       break;
     } catch (const Error& error) {
+      budget.spend(std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - asked));
       if (error.kind() != ErrorKind::image_network || !budget.wait()) throw;
       response = get();
     }

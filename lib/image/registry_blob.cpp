@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <utility>
 
 #include "base/error.hpp"
@@ -53,6 +54,7 @@ class BlobReader final : public ByteReader {
     if (position_ == end_ && end_ != descriptor_.size) return 0;  // what a range has more than asked for is left
     for (;;) {
       std::string why = "the server closed the connection";
+      const auto asked = std::chrono::steady_clock::now();
       try {
         const std::size_t count = response_->read(buffer, size);
         if (count != 0) return advance(count);
@@ -63,9 +65,11 @@ class BlobReader final : public ByteReader {
         if (error.kind() != ErrorKind::image_network) throw;
         why = error.message();
       }
-      resume(why);
+      resume(why, std::chrono::steady_clock::now() - asked);
     }
   }
+
+  std::uint64_t bytes_again() const noexcept override { return again_; }
 
  private:
   std::size_t advance(std::size_t count) {
@@ -82,10 +86,12 @@ class BlobReader final : public ByteReader {
                 fmt::format("{}, after {} of {} bytes: {}", what_, position_, descriptor_.size, why));
   }
 
-  void resume(const std::string& why) {
+  /// After `spent` time in which nothing came.
+  void resume(const std::string& why, std::chrono::steady_clock::duration spent) {
     response_.reset();  // its connection is of no use any more
     if (position_ >= broke_at_ + worthwhile) budget_ = RetryBudget(session_->retry_policy());
     broke_at_ = position_;
+    budget_.spend(std::chrono::duration_cast<std::chrono::milliseconds>(spent));
     for (;;) {
       if (++resumes_ > most_resumes) give_up(fmt::format("{} (and so {} times)", why, most_resumes));
       if (!budget_.wait()) give_up(why);
@@ -124,6 +130,7 @@ class BlobReader final : public ByteReader {
             response_->read(scratch.data(), static_cast<std::size_t>(std::min<std::uint64_t>(left, scratch.size())));
         if (count == 0) return false;
         left -= count;
+        again_ += count;
       } catch (const Error& error) {
         if (error.kind() != ErrorKind::image_network) throw;
         return false;
@@ -143,6 +150,7 @@ class BlobReader final : public ByteReader {
   std::optional<HttpResponse> response_;
   std::size_t resumes_ = 0;
   std::uint64_t broke_at_ = 0;
+  std::uint64_t again_ = 0;
   bool ranges_ = true;
 };
 

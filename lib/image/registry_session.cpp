@@ -51,6 +51,7 @@ RegistrySession::RegistrySession(const Reference& reference, const SourceOptions
       insecure_(options.insecure),
       mirror_(mirror),
       retry_policy_(mirror ? options.retry.short_one() : options.retry),
+      client_({.stall_timeout = options.retry.stall_timeout, .stall_bytes = options.retry.stall_bytes}),
       login_(reference, options, mirror, client_) {
   const std::string host = reference.host() == "docker.io" ? "registry-1.docker.io" : reference.host();
   const std::optional<Url> https = Url::parse("https://" + host + "/v2/");

@@ -24,29 +24,27 @@ bool is_worth_retrying(const HttpResponse& response) {
   return is_retryable_status(response.status());
 }
 
-std::optional<milliseconds> retry_after(const HttpResponse& response) {
-  const std::optional<std::string> text = response.header("retry-after");
-  if (!text || text->empty()) return std::nullopt;
+std::optional<milliseconds> parse_retry_after(std::string_view text, std::time_t now) {
+  if (text.empty()) return std::nullopt;
   constexpr std::uint64_t longest = 24 * 3600;
-  if (text->find_first_not_of("0123456789") == std::string::npos)
-    return milliseconds(1000 * std::min(to_number(*text).value_or(longest), longest));
-  const std::optional<std::time_t> when = parse_http_date(*text);
+  if (text.find_first_not_of("0123456789") == std::string_view::npos)
+    return milliseconds(1000 * std::min(to_number(text).value_or(longest), longest));
+  const std::optional<std::time_t> when = parse_http_date(text);
   if (!when) return std::nullopt;
-  const std::time_t now = std::time(nullptr);
   return milliseconds(*when <= now ? 0
                                    : 1000 * std::min<std::uint64_t>(static_cast<std::uint64_t>(*when - now), longest));
 }
 
 bool RetryBudget::wait_after(const HttpResponse& response) {
   if (!is_worth_retrying(response)) return false;
-  const std::optional<milliseconds> asked = response.failure() ? std::nullopt : retry_after(response);
-  return wait_for(asked.value_or(next_));
+  const std::optional<std::string> asked = response.failure() ? std::nullopt : response.header("retry-after");
+  return wait_for(parse_retry_after(asked.value_or(""), std::time(nullptr)).value_or(next_));
 }
 
 bool RetryBudget::wait() { return wait_for(next_); }
 
 bool RetryBudget::wait_for(milliseconds pause) {
-  if (attempts_left_ == 0 || pause > left_ || pause > longest_pause_) return false;
+  if (attempts_left_ == 0 || left_ == milliseconds(0) || pause > left_ || pause > longest_pause_) return false;
   // A little longer than asked, and not by the same for everybody: whoever was refused together comes back apart.
   static thread_local std::minstd_rand random(std::random_device{}());
   std::this_thread::sleep_for(pause + milliseconds(random() % (static_cast<unsigned long>(pause.count()) / 10 + 1)));

@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
+#include <ctime>
 #include <optional>
+#include <string_view>
 
 #include "base/http.hpp"
 
@@ -16,8 +19,8 @@ bool is_retryable_status(int status) noexcept;
 /// Whether this response, or the lack of one, is worth another attempt.
 bool is_worth_retrying(const HttpResponse& response);
 
-/// Retry-After: seconds, or a date; a day at most. Nothing where it is not there or makes no sense.
-std::optional<std::chrono::milliseconds> retry_after(const HttpResponse& response);
+/// Retry-After: seconds, or a date, which is seen from `now`; a day at most. Nothing where it makes no sense.
+std::optional<std::chrono::milliseconds> parse_retry_after(std::string_view text, std::time_t now);
 
 /// How patient to be with one manifest or blob.
 struct RetryPolicy {
@@ -25,6 +28,10 @@ struct RetryPolicy {
   std::chrono::milliseconds budget{120'000};   // of waiting in all
   std::chrono::milliseconds first_pause{300};  // doubled from one attempt to the next, where the server says nothing
   std::chrono::milliseconds longest_pause{60'000};  // that a Retry-After is granted
+  // A server that sends less than this in so much time, while it is waited for, is as good as gone: below 1 KiB a
+  // second nobody wants to wait for a layer. Whatever is complete in that time is not held to it.
+  std::chrono::milliseconds stall_timeout{60'000};
+  std::uint64_t stall_bytes = 64 << 10;
 
   /// For what can be had elsewhere.
   RetryPolicy short_one() const {
@@ -49,6 +56,8 @@ class RetryBudget {
   bool wait_after(const HttpResponse& response);
   /// The same for a connection that broke while a body was read.
   bool wait();
+  /// Time that went by for nothing elsewhere, as with a server that stalled, counts as waiting.
+  void spend(std::chrono::milliseconds time) noexcept { left_ -= std::min(time, left_); }
 
  private:
   bool wait_for(std::chrono::milliseconds pause);

@@ -25,6 +25,8 @@ class ByteReader {
   virtual ~ByteReader() = default;
   /// Fills up to `size` bytes and returns how many; 0 at the end only. Throws Error(image_*).
   virtual std::size_t read(char* buffer, std::size_t size) = 0;
+  /// Bytes that had to be fetched a second time to get here, as after a connection broke: they are part of the cost.
+  virtual std::uint64_t bytes_again() const noexcept { return 0; }
 };
 
 /// One layer as its source has it.

@@ -41,7 +41,9 @@ class BlobReader final : public ByteReader {
     if (count_ > blob_.size) {
       throw Error(ErrorKind::image_corrupt, fmt::format("it has more bytes than the {} of its descriptor: the size does not match", blob_.size));
     }
-    if (count != 0 && progress_) progress_(count);
+    const std::uint64_t again = source_->bytes_again();
+    if (progress_ && count + again != again_) progress_(count + again - again_);
+    again_ = again;
     return count;
   }
 
@@ -70,6 +72,7 @@ class BlobReader final : public ByteReader {
   const std::function<void(std::uint64_t)>& progress_;
   std::optional<Hasher> hasher_;
   std::uint64_t count_ = 0;
+  std::uint64_t again_ = 0;  // of it, what its source had to fetch twice
 };
 
 /// The tar on its way to libarchive: counted, and hashed where the diff id has to be checked.
