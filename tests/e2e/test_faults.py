@@ -109,7 +109,7 @@ def verdict_of(result):
     """What must not depend on how the bytes came."""
     subject = result.subject
     return [result.code] + [subject.get(key) for key in ("verdict", "digest", "platform", "findings", "undecided",
-                                                         "passed", "facts", "assurance")]
+                                                         "passed", "facts")]
 
 
 class Trial:
@@ -129,6 +129,7 @@ class Trial:
     def passes(self, misbehave, image="good", **more):
         result, front = self.run(misbehave, image, **more)
         assert verdict_of(result) == verdict_of(self.truth[image]), result
+        assert result.subject["assurance"] == self.truth[image].subject["assurance"], result
         self.nothing_wrong_is_kept(image)
         return result, front
 
@@ -207,7 +208,7 @@ def test_cut_within_manifest_and_config(trial):
 
 
 @pytest.mark.parametrize("part", ["filler", "worker", "config"])
-@pytest.mark.parametrize("at", [0, 1, -1, -7], ids=["first", "second", "last", "seventh-last"])
+@pytest.mark.parametrize("at", [0, -1], ids=["first", "last"])
 def test_a_byte_flipped(part, at, trial):
     blob = getattr(trial.pushed["good"], part)
     trial.ends(on(blob["digest"], behaviours.flip(at)), kind="corrupt")
@@ -231,8 +232,7 @@ def test_wrong_content_length(more, trial):
 # Servers that are busy.
 
 
-@pytest.mark.parametrize("status", [429, 503])
-@pytest.mark.parametrize("after", ["seconds", "date", "none"])
+@pytest.mark.parametrize("status, after", [(429, "seconds"), (429, "none"), (503, "date"), (503, "none")])
 def test_busy(status, after, trial):
     layer = trial.pushed["good"].worker
     came = []
@@ -461,8 +461,8 @@ def all_parts(behaviour):
 def test_no_range_for_a_table_of_contents(instead, trial):
     """The layers are read whole, then; the verdict rests on more than a table of contents."""
     result, front = trial.run(all_parts(NO_RANGE[instead]), "chunked")
-    ours, right = verdict_of(result), verdict_of(trial.truth["chunked"])
-    assert ours[:-1] == right[:-1], result
+    assert verdict_of(result) == verdict_of(trial.truth["chunked"]), result
+    assert trial.truth["chunked"].subject["assurance"] == "toc" and result.subject["assurance"] == "digest", result
     assert sum(1 for request in front.requests if request.range) <= 4, "a host that knows no Range is not asked for ever"
     trial.nothing_wrong_is_kept("chunked")
 
