@@ -77,6 +77,15 @@ TextCheck options_of(const CheckCommand& command) {
   return options;
 }
 
+/// Of what could not be read, the name alone tells what it would have been.
+Subject unread(const std::string& name, const Error& error) {
+  Subject subject;
+  subject.kind = name.ends_with(".yaml") || name.ends_with(".yml") ? SubjectKind::recipe : SubjectKind::dockerfile;
+  subject.name = name;
+  subject.error = SubjectError{error.kind(), error.message(), error.hint()};
+  return subject;
+}
+
 std::vector<Subject> check_file(const std::string& file, const TextCheck& options, const Knowledge& knowledge) {
   const bool standard_input = file == "-";
   const std::string name = standard_input ? "<stdin>" : file;
@@ -105,10 +114,7 @@ std::vector<Subject> check_file(const std::string& file, const TextCheck& option
     }
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::file) throw;
-    Subject subject;
-    subject.name = name;
-    subject.error = SubjectError{error.kind(), error.message(), error.hint()};
-    subjects.push_back(std::move(subject));
+    subjects.push_back(unread(name, error));
   }
   return subjects;
 }
@@ -117,8 +123,12 @@ int check_all(const CheckCommand& command) {
   const TextCheck options = options_of(command);
   const Knowledge knowledge = load_knowledge(command.knowledge);
   Report report{{}, options.today, knowledge.version(), options.fail_on};
-  for (const std::string& file : files_to_check(command.files)) {
-    for (Subject& subject : check_file(file, options, knowledge)) report.subjects.push_back(std::move(subject));
+  for (const FileToCheck& file : files_to_check(command.files)) {
+    if (file.fault) {
+      report.subjects.push_back(unread(file.path, *file.fault));
+      continue;
+    }
+    for (Subject& subject : check_file(file.path, options, knowledge)) report.subjects.push_back(std::move(subject));
   }
   write_report(report, command.output);
   return exit_code(report, command.strict);

@@ -59,25 +59,36 @@ std::vector<std::string> files_below(const std::string& folder) {
 
 }  // namespace
 
-std::vector<std::string> files_to_check(const std::vector<std::string>& paths) {
-  std::vector<std::string> files;
+std::vector<FileToCheck> files_to_check(const std::vector<std::string>& paths) {
+  std::vector<FileToCheck> files;
   std::set<std::string> seen;
-  const auto add = [&](const std::string& file) {
-    if (!seen.insert(fs::path(file).lexically_normal().string()).second) return;
-    files.push_back(file);
+  const auto add = [&](const std::string& path, std::optional<Error> fault = std::nullopt) {
+    if (!seen.insert(fs::path(path).lexically_normal().string()).second) return;
+    files.push_back({path, std::move(fault)});
   };
   if (std::count(paths.begin(), paths.end(), "-") > 1)
     throw Error(ErrorKind::usage, "standard input can be read once", "name - once");
   for (const std::string& path : paths) {
+    if (path == "-") {
+      add(path);
+      continue;
+    }
     std::error_code failed;
-    const fs::file_status status = path == "-" ? fs::file_status(fs::file_type::regular) : fs::status(path, failed);
-    if (path != "-" && !fs::exists(status))
-      throw cannot_read(path, failed ? failed : std::make_error_code(std::errc::no_such_file_or_directory));
+    const fs::file_status status = fs::status(path, failed);
+    if (!fs::exists(status)) {
+      add(path, cannot_read(path, failed ? failed : std::make_error_code(std::errc::no_such_file_or_directory)));
+      continue;
+    }
     if (!fs::is_directory(status)) {
       add(path);
       continue;
     }
-    for (const std::string& file : files_below(path)) add(file);
+    try {
+      for (const std::string& file : files_below(path)) add(file);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::file) throw;
+      add(path, error);
+    }
   }
   return files;
 }

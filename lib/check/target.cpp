@@ -21,6 +21,7 @@ std::string_view to_string(SubjectKind kind) noexcept {
 namespace {
 
 constexpr std::uint32_t spark_id = 1099;  // Managed Service for Apache Spark, custom containers: user and group "spark"
+constexpr std::string_view installs_beam_sign = "it installs apache-beam";
 
 bool ends_in_launcher(const Facts& facts) {
   const Fact<Entrypoint>& entrypoint = facts.entrypoint();
@@ -59,7 +60,7 @@ std::string sign_of_worker(const Facts& facts) {
       }
     }
   }
-  if (installs_beam(facts)) return "it installs apache-beam";
+  if (installs_beam(facts)) return std::string(installs_beam_sign);
   if (facts.build == nullptr) return {};
   for (const ImageUse& use : facts.build->images) {
     const std::string repository = full_repository(use);
@@ -77,7 +78,7 @@ std::string sign_of_worker(const Facts& facts) {
   for (const PipInstall& install : facts.build->pip) {
     const bool beam = std::any_of(install.requests.begin(), install.requests.end(),
                                   [](const PackageRequest& one) { return one.name == "apache-beam"; });
-    if (beam && install.at.in_image) return "it installs apache-beam";
+    if (beam && install.at.in_image) return std::string(installs_beam_sign);
   }
   return {};
 }
@@ -124,6 +125,7 @@ JudgedAs judge_role(const Facts& facts, const Recipe* recipe, std::optional<Runn
   if (kind == SubjectKind::dockerfile && !asked) {
     const std::string sign = sign_of_worker(facts);
     judged.without_sign = sign.empty();
+    judged.by_package = sign == installs_beam_sign;
     judged.because = sign.empty() ? "nothing says that it is a worker's" : sign;
   }
   return judged;

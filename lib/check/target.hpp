@@ -27,6 +27,7 @@ struct JudgedAs {
   std::string accelerator_type;     // "nvidia-l4", "tpu-v6e-slice"; empty where only the kind is known
   std::string accelerator_because;  // "the recipe says so", "the base image is nvidia/cuda", ...
   bool without_sign = false;  // of a Dockerfile: nothing says that it is a worker; only dockerfile/* and python/* apply
+  bool by_package = false;  // of a Dockerfile: a worker only because it installs apache-beam, as what submits jobs does
 
   /// A Beam worker of any runner: the SDK container contract applies.
   bool is_beam_worker() const { return !without_sign && runner != Runner::spark_serverless && role != Role::launcher; }

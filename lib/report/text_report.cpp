@@ -48,8 +48,9 @@ std::string judged(const Subject& subject) {
   if (subject.judged_as->role == Role::both) role = "worker and launcher";
   const std::string what =
       subject.kind == SubjectKind::image ? escape_for_display(subject.platform) : std::string(to_string(subject.kind));
-  return fmt::format("{}, judged as {} {} ({})", what, to_string(subject.judged_as->runner), role,
-                     display_safe(subject.judged_as->because));
+  return fmt::format("{}, judged as {} {} ({}{})", what, to_string(subject.judged_as->runner), role,
+                     display_safe(subject.judged_as->because),
+                     subject.judged_as->by_package ? "; --target says otherwise" : "");
 }
 
 void add_finding(std::string& text, const Palette& palette, const Finding& finding, SourceLines& lines) {

@@ -60,6 +60,34 @@ TEST_CASE("an option with nothing in it is refused, and does not mean that the o
   CHECK(exit_code_of("explain '' >/dev/null 2>&1") == 2);
 }
 
+TEST_CASE("check: a file that is not there is one error among the others, in every format") {
+  const auto folder = std::filesystem::temp_directory_path() / "imgforge-check-missing-test";
+  std::filesystem::create_directories(folder);
+  const std::string a = (folder / "a").string(), b = (folder / "b").string(), c = (folder / "c").string();
+  const std::string output = (folder / "report").string();
+  write_file_atomically(a, "FROM python:3.11\n");
+  write_file_atomically(c, "FROM python:3.11\nRUN pip install\n");  // an empty list: an error, and so 1 without b
+  const auto report = [&](const std::string& format, int expected) {
+    CHECK(exit_code_of("check '" + a + "' '" + b + "' '" + c + "' --format " + format + " >'" + output +
+                       "' 2>/dev/null") == expected);
+    return read_file(output, 1 << 20);
+  };
+  for (const std::string format : {"text", "json", "sarif", "junit", "github"}) {
+    CAPTURE(format);
+    const std::string text = report(format, 2);
+    CHECK(text.find("cannot read " + b + ": No such file or directory") != std::string::npos);
+    CHECK(text.find("dockerfile/empty-install-list") != std::string::npos);
+  }
+  const std::string json = report("json", 2);
+  const std::size_t first = json.find("\"verdict\": \"error\"");
+  CHECK(first != std::string::npos);
+  CHECK(json.find("\"verdict\": \"error\"", first + 1) == std::string::npos);
+  CHECK(json.find("\"verdict\": \"fail\"") != std::string::npos);
+  write_file_atomically(b, "FROM python:3.11\n");
+  CHECK(report("text", 1).find("cannot read") == std::string::npos);
+  std::filesystem::remove_all(folder);
+}
+
 TEST_CASE("compat: an answer, nothing that fits, and a name that the tables do not hold") {
   const std::string quiet = " >/dev/null 2>&1";
   for (const std::string words : {"tensorflow 2.15", "torch", "beam 2.66 --python 3.12", "python 3.12", "cuda 12.2", "cudnn 8.9",

@@ -220,6 +220,13 @@ TEST_CASE("text: place, line and caret; secrets are not shown", "[formats]") {
   CHECK(is_clean(to_text(report_of(hostile_image()), {})));
 }
 
+TEST_CASE("text: where a package alone makes it a worker, it says what would win", "[formats]") {
+  Subject subject = dockerfile();
+  CHECK(has(to_text(report_of(subject), {}), "judged as dataflow worker (it says so)\n"));
+  subject.judged_as->by_package = true;
+  CHECK(has(to_text(report_of(subject), {}), "judged as dataflow worker (it says so; --target says otherwise)\n"));
+}
+
 TEST_CASE("JSON: kind, waivers and warnings", "[formats]") {
   const json subject = json::parse(to_json(report_of(dockerfile())))["subjects"][0];
   CHECK(subject["kind"] == "dockerfile");
