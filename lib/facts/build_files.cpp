@@ -36,6 +36,21 @@ bool is_python_program(std::string_view name) {
   return false;
 }
 
+BuildFile program_file(const Evidence& evidence) {
+  BuildFile file;
+  file.kind = BuildFile::Kind::program;
+  file.evidence = evidence;
+  return file;
+}
+
+BuildFile link_file(std::string target, const Evidence& evidence) {
+  BuildFile file;
+  file.kind = BuildFile::Kind::link;
+  file.link = std::move(target);
+  file.evidence = evidence;
+  return file;
+}
+
 BuildFiles::BuildFiles() {
   Entry root;
   root.file = BuildFile{};

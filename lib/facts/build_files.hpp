@@ -41,6 +41,9 @@ struct BuildFile {
   Evidence evidence;
 };
 
+BuildFile program_file(const Evidence& evidence);
+BuildFile link_file(std::string target, const Evidence& evidence);
+
 class BuildFiles {
  public:
   enum class Seen { yes, no, unknown };

@@ -73,38 +73,55 @@ class BuildReader {
     BuildDistribution::By by = BuildDistribution::By::pip;
   };
 
-  // Stages and instructions: build_instructions.cpp.
+  static constexpr std::size_t max_uses = 5'000;  // of each list of Build
+  static constexpr std::size_t max_distributions = 20'000;
+
+  // Stages and instructions: build_reader.cpp.
   void find_target();
   void find_reachable();
-  void global_arguments();
   void stage(std::size_t index);
   void apply(const Instruction& instruction, BuildState& state);
+  void entrypoint(const Instruction& instruction, BuildState& state);
   std::optional<std::size_t> stage_named(std::string_view name, std::size_t before) const;
-  BuildState from(const Instruction& instruction, std::size_t index);
+  std::optional<std::string> file_text(const BuildState& state, const std::string& path) const;
+
+  // ARG, ENV and LABEL, and variables: build_variables.cpp.
+  void global_arguments();
   void arg(const Instruction& instruction, BuildState& state);
   void env(const Instruction& instruction, BuildState& state);
   void label(const Instruction& instruction, BuildState& state);
+  dockerfile::Variable look_up(const BuildState* state, std::string_view name) const;
+  /// A word with its variables; what was undeclared is noted.
+  dockerfile::Expansion expand(const Word& word, const Instruction& instruction, const BuildState* state);
+  std::optional<std::string> predefined(std::string_view name) const;
+
+  // Instructions as reports show them: build_lines.cpp.
+  std::string short_line(const Instruction& instruction) const;
+  StepPlace step_at(const Place& place, const Instruction& instruction) const;
+  void note_secret(const std::string& name, const std::string& value, const Place& place,
+                   const Instruction& instruction, const std::string& where);
+
+  // Images that are named: build_images.cpp.
+  BuildState from(const Instruction& instruction, std::size_t index);
+  /// --mount of RUN. The paths that are there only while the step runs.
+  std::vector<std::string> mount(const Instruction& instruction, BuildState& state);
+  ImageUse image_use(ImageUse::Role role, const Instruction& instruction, const std::string& written,
+                     const Place& place);
+  /// Fills in what follows from `expanded`.
+  void judge_reference(ImageUse& use) const;
+  /// The earlier stage that --from names or numbers.
+  std::optional<std::size_t> copied_stage(const std::string& written) const;
+  const BuildState& image_state(const std::string& written, const std::string& expanded, const std::string& not_known,
+                                const Evidence& evidence);
+
+  // COPY and ADD: build_copy.cpp, build_copy_from.cpp.
   void copy(const Instruction& instruction, BuildState& state);
   void copy_context(const std::string& source, const std::string& destination, bool into_folder, bool executable,
                     BuildState& state, const Evidence& evidence);
   void copy_image(const std::string& written, const BuildState& other, const std::vector<std::string>& sources,
                   const std::string& destination, BuildState& state, const Evidence& evidence);
-  void entrypoint(const Instruction& instruction, BuildState& state);
-  ImageUse image_use(ImageUse::Role role, const Instruction& instruction, const std::string& written,
-                     const Place& place);
-  const BuildState& image_state(const std::string& written, const std::string& expanded, const std::string& not_known,
-                                const Evidence& evidence);
-  std::string short_line(const Instruction& instruction) const;
-  StepPlace step_at(const Place& place, const Instruction& instruction) const;
-  dockerfile::Variable look_up(const BuildState* state, std::string_view name) const;
-  /// A word with its variables; what was undeclared is noted.
-  dockerfile::Expansion expand(const Word& word, const Instruction& instruction, const BuildState* state);
-  std::optional<std::string> predefined(std::string_view name) const;
-  void note_secret(const std::string& name, const std::string& value, const Place& place,
-                   const Instruction& instruction, const std::string& where);
-  std::optional<std::string> file_text(const BuildState& state, const std::string& path) const;
 
-  // RUN: build_run.cpp.
+  // RUN: build_run.cpp; the files build_run_*.cpp hold what their names say.
   void run(const Instruction& instruction, BuildState& state);
   void run_text(Step& step, int depth);
   void command(Step& step, Running& running, int depth);
@@ -121,17 +138,20 @@ class BuildReader {
   Place place_in(const Step& step, std::size_t offset) const;
   Running running_of(const Step& step, std::size_t position) const;
 
-  // Interpreters and packages: build_python.cpp, build_packages.cpp.
+  // Interpreters: build_python.cpp.
   FoundPython find_python(const BuildState& state, const Running& running, const std::string& word,
                           const std::string& program) const;
   FoundPython describe(const BuildState& state, std::size_t index, const std::string& program) const;
-  std::string conda_prefix(const BuildState& state, const Running& running) const;
+  std::size_t make_environment(BuildState& state, const std::string& folder, const std::optional<std::size_t>& base,
+                               const PythonMinor* minor, const Evidence& evidence);
+  void python_command(Step& step, const Running& running, const PythonCommand& python);
+  void note_get_pip(const BuildState& state, const Running& running, const PythonCommand& python,
+                    const FoundPython& found);
+
+  // Packages of Python: build_pip.cpp, build_requests.cpp.
   void pip_command(Step& step, const Running& running, const PipCommand& pip);
   /// Whether pip refuses to install into that Python of state.pythons (PEP 668).
   bool still_managed(const BuildState& state, const Running& running, std::size_t python) const;
-  void note_get_pip(const BuildState& state, const Running& running, const PythonCommand& python,
-                    const FoundPython& found);
-  void python_command(Step& step, const Running& running, const PythonCommand& python);
   void project_install(Step& step, const Running& running, const ProjectInstall& project);
   void add_requirements_file(const BuildState& state, const Running& running, const std::string& path, bool constraints,
                              Wanted& wanted) const;
@@ -141,10 +161,14 @@ class BuildReader {
                     Wanted& wanted) const;
   void drop_by_marker(const FoundPython& python, Wanted& wanted) const;
   void install(BuildState& state, std::size_t python, const Wanted& wanted, const Running& running);
-  std::size_t make_environment(BuildState& state, const std::string& folder, const std::optional<std::size_t>& base,
-                               const PythonMinor* minor, const Evidence& evidence);
+
+  // Packages of the distribution: build_apt.cpp; conda's: build_conda.cpp.
   void apt_command(Step& step, const Running& running, const SystemPackageCommand& packages);
   void apt_package(BuildState& state, const SystemPackage& package, const Running& running);
+  /// Whether it was a package of Python's.
+  bool apt_python(BuildState& state, const SystemPackage& package, const Running& running);
+  void apt_cuda(BuildState& state, const SystemPackage& package, const Running& running);
+  std::string conda_prefix(const BuildState& state, const Running& running) const;
   void conda_command(Step& step, const Running& running, const CondaCommand& conda);
   void conda_installer(Step& step, const Running& running, const CondaInstaller& installer);
   void conda_packages(BuildState& state, const std::string& prefix, const std::vector<CondaSpec>& packages,

@@ -8,6 +8,7 @@
 
 #include "base/text.hpp"
 #include "facts/commands.hpp"
+#include "facts/shebang.hpp"
 #include "facts/start_script.hpp"
 #include "facts/wrappers.hpp"
 

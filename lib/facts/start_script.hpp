@@ -32,8 +32,4 @@ using EndsThere = std::function<bool(const CommandLine&, const ShellContext&)>;
 std::vector<ScriptEnd> read_start_script(std::string_view text, const std::string& self, const CommandLine& arguments,
                                          const ShellContext& context, const EndsThere& ends_there);
 
-/// The interpreter line of a script: "#!/usr/bin/env -S bash -e" → {"/usr/bin/env", "-S", "bash", "-e"}, split as far
-/// as env does it; the kernel itself knows one argument. Nothing where the text has no such line.
-std::optional<std::vector<std::string>> parse_shebang(std::string_view text);
-
 }  // namespace imgforge

@@ -128,6 +128,10 @@ CommandLine from(const CommandLine& line, std::size_t i) {
   return CommandLine(line.begin() + static_cast<std::ptrdiff_t>(std::min(i, line.size())), line.end());
 }
 
+bool is_shell_name(std::string_view name) {
+  return name == "sh" || name == "bash" || name == "dash" || name == "ash" || name == "zsh" || name == "ksh";
+}
+
 bool is_wrapper(std::string_view name) {
   const auto& all = wrappers();
   return name == "env" || name == "conda" || name == "mamba" || name == "micromamba" ||

@@ -9,6 +9,9 @@
 
 namespace imgforge {
 
+/// sh, bash, dash, ash, zsh, ksh.
+bool is_shell_name(std::string_view name);
+
 /// Whether a program of this name is one that unwrap() follows.
 bool is_wrapper(std::string_view name);
 

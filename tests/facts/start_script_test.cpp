@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "facts/shebang.hpp"
+
 using namespace imgforge;
 
 namespace {

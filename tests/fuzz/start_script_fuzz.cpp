@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "facts/shebang.hpp"
 #include "facts/start_script.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
