@@ -106,9 +106,7 @@ Answer version_unpinned(const Case& subject) {
            {Evidence::at(place), at(sdk->at)}});
     }
   }
-  if (!found.empty()) return Answer::findings(std::move(found));
-  if (!open.empty()) return Answer::undecided(open);
-  return asked ? Answer::pass() : Answer::not_applicable();
+  return answer_of(std::move(found), open, asked);
 }
 
 bool copies_boot(const ImageUse& use) {
@@ -195,9 +193,7 @@ Answer mutable_tag(const Case& subject) {
                     tag.empty() ? "has no tag and means :latest" : "moves"),
         line_with(use, written + ":" + (known ? release->to_string() : std::string("VERSION")), subject.kind)));
   }
-  if (!found.empty()) return Answer::findings(std::move(found));
-  if (!open.empty()) return Answer::undecided(open);
-  return asked ? Answer::pass() : Answer::not_applicable();
+  return answer_of(std::move(found), open, asked);
 }
 
 // apache/beam: sdks/java/container, common.gradle and CHANGES.md say from and to which release each Java had an image.
@@ -357,9 +353,7 @@ Answer image_not_published(const Case& subject) {
     asked = true;
     if (auto fault = not_published(subject, use, open)) found.push_back(std::move(*fault));
   }
-  if (!found.empty()) return Answer::findings(std::move(found));
-  if (!open.empty()) return Answer::undecided(open);
-  return asked ? Answer::pass() : Answer::not_applicable();
+  return answer_of(std::move(found), open, asked);
 }
 
 constexpr Rule rules[] = {

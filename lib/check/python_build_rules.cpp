@@ -123,9 +123,7 @@ Answer not_in_distro(const Case& subject) {
            {Evidence::at(request.place.line != 0 ? request.place : install.at.place)}});
     }
   }
-  if (!found.empty()) return Answer::findings(std::move(found));
-  if (!open.empty()) return Answer::undecided(open);
-  return asked ? Answer::pass() : Answer::not_applicable();
+  return answer_of(std::move(found), open, asked);
 }
 
 Answer externally_managed(const Case& subject) {
@@ -159,9 +157,7 @@ Answer externally_managed(const Case& subject) {
       found[0].evidence.insert(found[0].evidence.end(), found[i].evidence.begin(), found[i].evidence.end());
     found.resize(1);
   }
-  if (!found.empty()) return Answer::findings(std::move(found));
-  if (!open.empty()) return Answer::undecided(open);
-  return asked ? Answer::pass() : Answer::not_applicable();
+  return answer_of(std::move(found), open, asked);
 }
 
 /// The oldest Python that a get-pip.py runs on; nothing of any other script.
@@ -198,9 +194,7 @@ Answer get_pip_too_new(const Case& subject) {
                                          needs->to_string(), minor.to_string()),
                              with_replaced(script.at.line, script.url, url).value_or(url)));
   }
-  if (!found.empty()) return Answer::findings(std::move(found));
-  if (!open.empty()) return Answer::undecided(open);
-  return asked ? Answer::pass() : Answer::not_applicable();
+  return answer_of(std::move(found), open, asked);
 }
 
 Answer distutils_missing(const Case& subject) {
@@ -248,9 +242,7 @@ Answer distutils_missing(const Case& subject) {
       }
     }
   }
-  if (!found.empty()) return Answer::findings(std::move(found));
-  if (!open.empty()) return Answer::undecided(open);
-  return asked ? Answer::pass() : Answer::not_applicable();
+  return answer_of(std::move(found), open, asked);
 }
 
 /// A package of the tables in one exact version, and the interpreter that it is asked for.
@@ -389,9 +381,7 @@ Answer requires_python(const Case& subject) {
                                       newest, one.minor.to_string(), escape_for_display(specifiers)),
          {one.evidence}});
   }
-  if (!found.empty()) return Answer::findings(std::move(found));
-  if (!open.empty()) return Answer::undecided(open);
-  return wanted.empty() ? Answer::not_applicable() : Answer::pass();
+  return answer_of(std::move(found), open, !wanted.empty());
 }
 
 /// Wheels by their own names, whoever made them.
@@ -460,9 +450,7 @@ Answer no_wheel(const Case& subject) {
              (minors.empty() ? std::string("another release") : fmt::format("Python {}", minors.back())),
          {one.evidence}});
   }
-  if (!found.empty()) return Answer::findings(std::move(found));
-  if (!open.empty()) return Answer::undecided(open);
-  return asked ? Answer::pass() : Answer::not_applicable();
+  return answer_of(std::move(found), open, asked);
 }
 
 constexpr Rule rules[] = {

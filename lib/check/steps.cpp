@@ -39,6 +39,12 @@ Answer::Found found_at(const StepPlace& step, std::string message, std::string f
   return {std::nullopt, std::move(message), std::move(fix), {at(step)}};
 }
 
+Answer answer_of(std::vector<Answer::Found> found, const std::string& open, bool asked) {
+  if (!found.empty()) return Answer::findings(std::move(found));
+  if (!open.empty()) return Answer::undecided(open);
+  return asked ? Answer::pass() : Answer::not_applicable();
+}
+
 std::string line_or(const StepPlace& step, std::string_view otherwise) {
   if (step.line.empty() || step.line.size() >= longest_line) return std::string(otherwise);
   return escape_for_display(step.line);

@@ -19,6 +19,10 @@ Evidence at(const StepPlace& step);
 /// A finding of a step, with the rule's own level.
 Answer::Found found_at(const StepPlace& step, std::string message, std::string fix);
 
+/// Of a rule that looked at one step after the other: what it found; else undecided where something was `open`; else
+/// pass, where it had anything to look at.
+Answer answer_of(std::vector<Answer::Found> found, const std::string& open, bool asked);
+
 /// "RUN pip install ..." as it is written, safe to show; `otherwise` where the step's text is not known or was cut.
 std::string line_or(const StepPlace& step, std::string_view otherwise);
 

@@ -9,28 +9,17 @@
 #include "base/text.hpp"
 #include "base/version.hpp"
 #include "base/yaml.hpp"
+#include "recipe/grammar_words.hpp"
 #include "recipe/secret.hpp"
 
 namespace imgforge {
 
+using namespace grammar;
+
 namespace {
 
-using Fault = std::optional<std::string>;
-
-const Fault fits = std::nullopt;
-Fault no() { return std::string(); }
-Fault fits_if(bool condition) { return condition ? fits : no(); }
-
-bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
-bool is_lower(char c) noexcept { return c >= 'a' && c <= 'z'; }
-bool is_letter(char c) noexcept { return is_lower(c) || (c >= 'A' && c <= 'Z'); }
 bool is_alphanumeric(char c) noexcept { return is_digit(c) || is_letter(c); }
 bool is_control(char c) noexcept { return (c >= 0 && c < ' ') || c == 0x7F; }
-
-template <typename Predicate>
-bool all(std::string_view text, Predicate predicate) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), predicate);
-}
 
 std::string quoted(std::string_view text) {
   constexpr std::size_t shown = 80;

@@ -8,26 +8,15 @@
 #include "base/reference.hpp"
 #include "base/text.hpp"
 #include "recipe/grammar.hpp"
+#include "recipe/grammar_words.hpp"
 
 namespace imgforge {
 
+using namespace grammar;
+
 namespace {
 
-using Fault = std::optional<std::string>;
-
-const Fault fits = std::nullopt;
-Fault no() { return std::string(); }
-Fault fits_if(bool condition) { return condition ? fits : no(); }
-
-bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
-bool is_lower(char c) noexcept { return c >= 'a' && c <= 'z'; }
-bool is_letter(char c) noexcept { return is_lower(c) || (c >= 'A' && c <= 'Z'); }
 bool is_word(char c) noexcept { return is_digit(c) || is_letter(c) || c == '_'; }
-
-template <typename Predicate>
-bool all(std::string_view text, Predicate predicate) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), predicate);
-}
 
 Fault resource_name_fault(std::string_view text) {
   return fits_if(all(text, [](char c) { return is_lower(c) || is_digit(c) || c == '-'; }) && is_lower(text.front()) &&
