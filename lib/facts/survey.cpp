@@ -1,5 +1,7 @@
 #include "facts/survey.hpp"
 
+#include <elf.h>
+
 #include <algorithm>
 
 namespace imgforge {
@@ -33,6 +35,30 @@ bool in_site_packages(std::string_view path) {
          path.find("/dist-packages/") != std::string_view::npos;
 }
 
+constexpr std::size_t max_samples = 64;
+constexpr std::uint64_t largest_sample = 8 << 20;
+
+/// "x.cpython-311-x86_64-linux-gnu.so": the machine that an extension module says it is for; 0 where it says none. PEP
+/// 3149.
+std::uint16_t machine_in_name(std::string_view name) {
+  if (name.ends_with("-x86_64-linux-gnu.so")) return EM_X86_64;
+  if (name.ends_with("-aarch64-linux-gnu.so")) return EM_AARCH64;
+  return EM_NONE;
+}
+
+/// The folder or file in site-packages that a path is of.
+std::string package_of(std::string_view path) {
+  constexpr std::string_view sign = "-packages/";
+  const std::size_t begin = path.find(sign) + sign.size();
+  return std::string(path.substr(0, path.find('/', begin)));
+}
+
+void add_machine(SiteMachines& machines, RootView& root, const Node& node, std::uint16_t machine) {
+  ++machines.files[machine];
+  if (machines.example.contains(machine)) return;
+  machines.example.emplace(machine, std::pair(node.path, Evidence::in_layer(root.layer_name(node.layer), node.path)));
+}
+
 }  // namespace
 
 bool is_python_name(std::string_view name) {
@@ -47,6 +73,8 @@ bool is_python_name(std::string_view name) {
 
 Survey take_survey(RootView& root, const std::set<std::string>& path_folders) {
   Survey survey;
+  std::vector<Node> samples;
+  std::set<std::string> samples_of;
   root.walk([&](const Node& node) {
     if (node.type != EntryType::file && node.type != EntryType::symlink) return;
     const auto [folder, name] = split_path(node.path);
@@ -67,14 +95,21 @@ Survey take_survey(RootView& root, const std::set<std::string>& path_folders) {
       auto& files = survey.path_files[std::string(folder)];
       if (files.size() < 256) files.push_back(node);
     }
-    if (node.elf_machine != 0 && in_site_packages(node.path)) {
-      ++survey.machines.files[node.elf_machine];
-      if (!survey.machines.example.contains(node.elf_machine)) {
-        survey.machines.example.emplace(
-            node.elf_machine, std::pair(node.path, Evidence::in_layer(root.layer_name(node.layer), node.path)));
-      }
+    if (!in_site_packages(node.path)) return;
+    const std::uint16_t machine = node.elf_machine != 0 ? node.elf_machine : machine_in_name(name);
+    if (machine != 0) {
+      add_machine(survey.machines, root, node, machine);
+    } else if (name.find(".so") != std::string_view::npos && node.type == EntryType::file &&
+               node.size <= largest_sample && samples.size() < max_samples &&
+               samples_of.insert(package_of(node.path)).second) {
+      samples.push_back(node);
     }
   });
+  // A table of contents says nothing of machines: then one library of each package is looked into.
+  for (const Node& node : samples) {
+    const Lookup found = root.lookup(node.path);
+    if (found && found.node->elf_machine != 0) add_machine(survey.machines, root, node, found.node->elf_machine);
+  }
   return survey;
 }
 

@@ -2,7 +2,6 @@
 
 #include <archive.h>
 #include <archive_entry.h>
-#include <elf.h>
 #include <fmt/format.h>
 #include <locale.h>
 
@@ -18,6 +17,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "layer/decompressor.hpp"
+#include "layer/elf_start.hpp"
 #include "layer/entry_path.hpp"
 
 namespace imgforge {
@@ -209,13 +209,6 @@ std::optional<Entry> describe(archive_entry* raw) {
   return entry;
 }
 
-std::uint16_t elf_machine(std::string_view start) {
-  if (start.size() < 20 || !start.starts_with(ELFMAG)) return EM_NONE;
-  const auto low = static_cast<unsigned char>(start[18]);
-  const auto high = static_cast<unsigned char>(start[19]);
-  return static_cast<std::uint16_t>(start[EI_DATA] == ELFDATA2MSB ? (low << 8 | high) : (high << 8 | low));
-}
-
 /// The data of the entry that the walk is at, from its start as far as it is wanted.
 class FileData {
  public:
@@ -313,10 +306,9 @@ class Walk {
 
   void read_file(Entry& entry) {
     if (entry.size > limits_.tar_bytes) throw Error(ErrorKind::image_corrupt, fmt::format("its tar has a file of {} bytes", entry.size));
-    constexpr std::uint64_t elf_start = 20;  // as far as e_machine
     FileData data(bytes_, handle_);
-    const std::string& start = data.start(std::min(entry.size, elf_start));
-    entry.elf_machine = elf_machine(start);
+    const std::string& start = data.start(std::min<std::uint64_t>(entry.size, elf_start));
+    entry.elf_machine = elf_machine_in(start);
     const Capture capture = policy_ ? policy_(entry, position_) : Capture{};
     const std::uint64_t wanted = std::min(capture.limit, entry.size);
     if (capture.limit == 0 || (wanted < entry.size && !capture.prefix) || (capture.script && !start.starts_with("#!")) ||

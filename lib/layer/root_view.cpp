@@ -6,6 +6,7 @@
 
 #include "base/text.hpp"
 #include "image/source.hpp"
+#include "layer/elf_start.hpp"
 #include "layer/entry_path.hpp"
 #include "layer/layer_loader.hpp"
 #include "layer/layer_tree.hpp"
@@ -43,6 +44,12 @@ bool may_hold_match(std::string_view pattern, std::string_view folder) {
   return names.size() < wanted.size();
 }
 
+/// A program or a library, by its mode and name.
+bool may_be_elf(const Node& node) {
+  if (node.type != EntryType::file || node.size < elf_start) return false;
+  return (node.mode & 0111) != 0 || node.path.find(".so", node.path.rfind('/')) != std::string::npos;
+}
+
 }  // namespace
 
 struct RootView::State {
@@ -70,8 +77,8 @@ struct RootView::State {
     Tree& tree = trees[number];
     std::call_once(tree.once, [&] {
       const LayerIndex& own = index(number);
-      tree.made = std::make_unique<LayerTree>(
-          own, [this, number](const CanonicalPath& path) { return below(path, number); });
+      tree.made =
+          std::make_unique<LayerTree>(own, [this, number](const CanonicalPath& path) { return below(path, number); });
     });
     return *tree.made;
   }
@@ -119,7 +126,9 @@ struct RootView::State {
         } else {
           const Place place = settle(*node, layer, number);
           // Below an implied folder only a folder counts: it has the attributes.
-          if (implied.kind == Place::Kind::nothing || (place.kind == Place::Kind::entry && entry_of(place).type == EntryType::directory)) return place;
+          if (implied.kind == Place::Kind::nothing ||
+              (place.kind == Place::Kind::entry && entry_of(place).type == EntryType::directory))
+            return place;
           return implied;
         }
       }
@@ -223,6 +232,12 @@ struct RootView::State {
     // The root is there even where no layer names it.
     if (place.kind == Place::Kind::nothing) place.kind = Place::Kind::implied_directory;
     result.node = node_at(here, place);
+    if (may_be_elf(*result.node) && loader.index(result.node->layer).proof == Proof::toc) {
+      // A table of contents does not say it.
+      const auto start =
+          loader.content(result.node->layer, result.node->entry, std::min<std::uint64_t>(elf_start, result.node->size));
+      if (start) result.node->elf_machine = elf_machine_in(*start);
+    }
     return result;
   }
 
@@ -286,9 +301,11 @@ struct RootView::State {
     std::vector<Part> children;
     for (const Part& part : parts) {
       const LayerTree& layer = tree(part.layer);
-      for (const std::uint32_t position : layer.children(*part.node)) children.push_back({part.layer, &layer.at(position)});
+      for (const std::uint32_t position : layer.children(*part.node))
+        children.push_back({part.layer, &layer.at(position)});
     }
-    std::stable_sort(children.begin(), children.end(), [](const Part& one, const Part& other) { return one.node->name() < other.node->name(); });
+    std::stable_sort(children.begin(), children.end(),
+                     [](const Part& one, const Part& other) { return one.node->name() < other.node->name(); });
     for (auto child = children.begin(); child != children.end();) {
       const std::string_view name = child->node->name();
       Merged merged;
@@ -309,8 +326,8 @@ struct RootView::State {
   }
 
   /// Parents first. `wanted` prunes: it is asked of a folder's path whether anything below it matters.
-  void walk(const std::string& path, const std::vector<Part>& parts, const std::function<bool(const std::string&)>& wanted,
-            const std::function<void(const Node&)>& visit) {
+  void walk(const std::string& path, const std::vector<Part>& parts,
+            const std::function<bool(const std::string&)>& wanted, const std::function<void(const Node&)>& visit) {
     merge(parts, [&](std::string_view name, Merged& merged) {
       if (merged.place.kind == Place::Kind::nothing) return;
       std::string below_here;
@@ -323,7 +340,8 @@ struct RootView::State {
   }
 };
 
-RootView::RootView(const Image& image, RootOptions options) : state_(std::make_unique<State>(image, std::move(options))) {}
+RootView::RootView(const Image& image, RootOptions options)
+    : state_(std::make_unique<State>(image, std::move(options))) {}
 
 RootView::~RootView() = default;
 
@@ -355,7 +373,8 @@ std::vector<Node> RootView::list(std::string_view path) {
   const std::string folder = found.node->path == "/" ? "" : found.node->path;
   for (const std::string_view name : clean_components(folder)) parts = state_->merge_one(parts, name).parts;
   state_->merge(parts, [&](std::string_view name, State::Merged& merged) {
-    if (merged.place.kind != State::Place::Kind::nothing) nodes.push_back(state_->node_at(folder + "/" + std::string(name), merged.place));
+    if (merged.place.kind != State::Place::Kind::nothing)
+      nodes.push_back(state_->node_at(folder + "/" + std::string(name), merged.place));
   });
   return nodes;
 }
@@ -363,16 +382,18 @@ std::vector<Node> RootView::list(std::string_view path) {
 std::vector<Node> RootView::find(std::string_view pattern) {
   const std::string absolute = pattern.starts_with('/') ? std::string(pattern) : "/" + std::string(pattern);
   std::vector<Node> nodes;
-  state_->walk("", state_->root_parts(), [&](const std::string& folder) { return may_hold_match(absolute, folder); },
-               [&](const Node& node) {
-                 if (glob_match(absolute, node.path)) nodes.push_back(node);
-               });
+  state_->walk(
+      "", state_->root_parts(), [&](const std::string& folder) { return may_hold_match(absolute, folder); },
+      [&](const Node& node) {
+        if (glob_match(absolute, node.path)) nodes.push_back(node);
+      });
   std::sort(nodes.begin(), nodes.end(), [](const Node& one, const Node& other) { return one.path < other.path; });
   return nodes;
 }
 
 void RootView::walk(const std::function<void(const Node&)>& visit) {
-  state_->walk("", state_->root_parts(), [](const std::string&) { return true; }, visit);
+  state_->walk(
+      "", state_->root_parts(), [](const std::string&) { return true; }, visit);
 }
 
 void RootView::read_all() { state_->loader.load_all(); }

@@ -33,7 +33,7 @@ struct Node {
   std::uint32_t mode = 0;
   std::uint32_t uid = 0;
   std::uint32_t gid = 0;
-  std::uint16_t elf_machine = 0;
+  std::uint16_t elf_machine = 0;  // 0: no ELF; of what walks and lists give out of a table of contents, not known
   std::string link;       // of a symlink
   std::size_t layer = 0;  // position of the layer that it comes from, 0 the lowest
   std::size_t entry = 0;  // position in that layer's index; meaningless for implied folders
