@@ -167,11 +167,14 @@ def file_server(folder):
 class Proxy:
     """What a misbehaving proxy does and has seen. `fault` is one of FAULTS, or None for good behaviour."""
 
-    FAULTS = ("redirect", "truncated-blob", "too-many-requests", "wrong-blob", "wrong-manifest")
+    FAULTS = ("cut-once", "expired", "no-ranges", "redirect", "stalled", "truncated-blob", "too-many-requests", "wrong-blob",
+              "wrong-manifest", "wrong-range")
 
-    def __init__(self, fault):
+    def __init__(self, fault, tenth=5):
         assert fault is None or fault in self.FAULTS, fault
         self.fault = fault
+        self.tenth = tenth  # where "cut-once" and those after it cut each blob, the first time that it is asked for
+        self.cut = set()
         self.host = None
         self.requests = []  # (path, headers) at the proxy's own origin
         self.elsewhere = []  # (path, headers) at the origin that a redirect leads to
@@ -216,9 +219,9 @@ def _other_byte(body):
 
 
 @contextlib.contextmanager
-def misbehaving_proxy(upstream, fault, refusals=2):
+def misbehaving_proxy(upstream, fault, refusals=2, tenth=5):
     """A proxy in front of a plain registry; `upstream` is a Registry."""
-    state = Proxy(fault)
+    state = Proxy(fault, tenth)
 
     class Elsewhere(_Forwarding):
         upstream_port = upstream.port
@@ -246,8 +249,22 @@ def misbehaving_proxy(upstream, fault, refusals=2):
                     state.refusals += 1
                     self.answer(429, [("Retry-After", "1")], b'{"errors":[{"code":"TOOMANYREQUESTS"}]}')
                     return
+                ranged = is_blob and "Range" in self.headers
+                if ranged and state.fault == "no-ranges":
+                    self.answer(416, [], b"")
+                    return
                 status, headers, body = self.fetch(self.path, self.headers)
-                if status not in (200, 206):
+                cuts = ("cut-once", "no-ranges", "wrong-range", "expired")
+                if status in (200, 206) and is_blob and state.fault in cuts and self.path not in state.cut:
+                    state.cut.add(self.path)
+                    self.answer(status, headers, body[: len(body) * state.tenth // 10], length=len(body))
+                    self.close_connection = True
+                elif ranged and state.fault == "wrong-range":
+                    self.answer(206, [("Content-Range", f"bytes 0-{len(body) - 1}/{len(body) + 9}")], body)
+                elif is_blob and state.fault == "stalled":
+                    self.answer(status, headers, body[:10], length=len(body))
+                    time.sleep(state.tenth)
+                elif status not in (200, 206):
                     self.answer(status, headers, body)
                 elif state.fault == "redirect" and is_blob:
                     self.answer(307, [("Location", f"http://127.0.0.1:{elsewhere_port}{self.path}")], b"")

@@ -53,7 +53,8 @@ class Imgforge:
         variables = {name: value for name, value in os.environ.items()
                      if name not in ("DOCKER_AUTH_CONFIG", "REGISTRY_AUTH_FILE", "XDG_CONFIG_HOME", "SSL_CERT_FILE",
                                      "SSL_CERT_DIR", "CURL_CA_BUNDLE")}
-        variables["DOCKER_CONFIG"] = variables["XDG_RUNTIME_DIR"] = "/nonexistent"
+        # What an earlier run learned of a layer must not, either.
+        variables["DOCKER_CONFIG"] = variables["XDG_RUNTIME_DIR"] = variables["XDG_CACHE_HOME"] = "/nonexistent"
         variables.update(environment or {})
         done = subprocess.run([self.binary, *map(str, arguments)], env=variables, cwd=cwd, text=True,
                               capture_output=True, timeout=120, errors="surrogateescape")
