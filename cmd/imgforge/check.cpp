@@ -2,12 +2,14 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
 
 #include "base/error.hpp"
 #include "base/file.hpp"
 #include "base/text.hpp"
 #include "check/check_text.hpp"
+#include "check/compat_pages.hpp"
 #include "check/discover.hpp"
 #include "command.hpp"
 #include "options.hpp"
@@ -44,15 +46,14 @@ TextCheck options_of(const CheckCommand& command) {
     options.launch.python = PythonMinor::parse(command.launch_python);
     if (!options.launch.python) {
       throw Error(ErrorKind::usage,
-                  fmt::format("--launch-python {} is no minor of Python", escape_for_display(command.launch_python)),
+                  fmt::format("--launch-python {} is no minor of Python", quoted_input(command.launch_python)),
                   "write it as 3.11");
     }
   }
   if (!command.launch_beam.empty()) {
     options.launch.beam = Version::parse(command.launch_beam);
     if (!options.launch.beam) {
-      throw Error(ErrorKind::usage,
-                  fmt::format("--launch-beam {} is no version", escape_for_display(command.launch_beam)),
+      throw Error(ErrorKind::usage, fmt::format("--launch-beam {} is no version", quoted_input(command.launch_beam)),
                   "write it as 2.66.0");
     }
   }
@@ -60,7 +61,7 @@ TextCheck options_of(const CheckCommand& command) {
   for (const std::string& argument : command.build_arguments) {
     const std::size_t equals = argument.find('=');
     if (equals == 0)
-      throw Error(ErrorKind::usage, fmt::format("--build-arg {} has no name", escape_for_display(argument)),
+      throw Error(ErrorKind::usage, fmt::format("--build-arg {} has no name", quoted_input(argument)),
                   "write NAME=VALUE");
     // As docker build has it: a bare NAME takes its value from the environment.
     const std::string name = argument.substr(0, equals);
@@ -119,6 +120,15 @@ std::vector<Subject> check_file(const std::string& file, const TextCheck& option
   return subjects;
 }
 
+/// --set without a recipe would change nothing, and say nothing.
+void refuse_idle_overrides(const CheckCommand& command, const Report& report) {
+  const auto unread = [](const Subject& subject) { return subject.kind == SubjectKind::recipe || subject.error; };
+  if (command.overrides.empty() || std::any_of(report.subjects.begin(), report.subjects.end(), unread)) return;
+  const std::string shown = quoted_input(command.overrides.front());
+  throw Error(ErrorKind::usage, fmt::format("--set {} is of a recipe, and there is none among the files", shown),
+              fmt::format("for an ARG of a Dockerfile, did you mean --build-arg {}?", shown));
+}
+
 int check_all(const CheckCommand& command) {
   const TextCheck options = options_of(command);
   const Knowledge knowledge = load_knowledge(command.knowledge);
@@ -130,6 +140,7 @@ int check_all(const CheckCommand& command) {
     }
     for (Subject& subject : check_file(file.path, options, knowledge)) report.subjects.push_back(std::move(subject));
   }
+  refuse_idle_overrides(command, report);
   write_report(report, command.output);
   return exit_code(report, command.strict);
 }
@@ -156,8 +167,11 @@ void add_check(CLI::App& app, Action& action) {
       ->type_name("TARGET");
   command->add_option("--stage", options->stage, "The stage of a Dockerfile that is built, where it is not the last")
       ->type_name("NAME");
-  command->add_option("--build-arg", options->build_arguments, "A build argument of a Dockerfile")
-      ->type_name("NAME=VALUE")
+  command
+      ->add_option(
+          "--build-arg", options->build_arguments,
+          "A build argument of a Dockerfile; NAME alone takes its value from the environment, as docker build does")
+      ->type_name("NAME[=VALUE]")
       ->allow_extra_args(false);
   command->add_option("--launch-python", options->launch_python, "The Python that submits the job")->type_name("X.Y");
   command->add_option("--launch-beam", options->launch_beam, "The Beam that submits the job")->type_name("VERSION");

@@ -23,10 +23,12 @@ namespace imgforge {
 namespace {
 
 /// A closed standard stream's number would go to the next file that is opened, and messages into an image or a
-/// Dockerfile. Read-only, so that writing to it still fails as writing to a closed stream does.
+/// Dockerfile. The wrong way round, so that writing to it, or reading standard input, still fails as
+/// it does with a closed stream.
 void keep_standard_streams_apart() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-    if (::fcntl(stream, F_GETFD) == -1) static_cast<void>(::open("/dev/null", O_RDONLY));
+    if (::fcntl(stream, F_GETFD) == -1)
+      static_cast<void>(::open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY));
   }
 }
 

@@ -139,6 +139,11 @@ Judgement beam_supports_python(const Knowledge& knowledge, const Version& beam, 
   answer.why = has ? fmt::format("Beam {} supports Python {}", row->version.to_string(), python.to_string())
                    : fmt::format("Beam {} does not support Python {} (it has {})", row->version.to_string(),
                                  python.to_string(), minors(row->pythons));
+  if (has && contains(row->without_wheel, python)) {
+    answer.fits = Fits::unknown;
+    answer.why = fmt::format("Beam {} supports Python {}, without a wheel for Linux: pip builds it, with a compiler",
+                             row->version.to_string(), python.to_string());
+  }
   return answer;
 }
 

@@ -108,6 +108,7 @@ void add_beam(CompatPage& page, const Knowledge& knowledge, const BeamRelease& b
   CompatTable facts = properties("Beam " + version);
   add(facts, "released", cell(beam.released.to_string()), beam);
   add(facts, "python", cell(beam.pythons), beam);
+  if (!beam.without_wheel.empty()) add(facts, "without a wheel", cell(beam.without_wheel), beam);
   add(facts, "requires_python", cell(beam.requires_python), beam);
   if (!beam.image_base.empty()) add(facts, "image_base", cell("Debian " + beam.image_base), beam);
   add(facts, "requires", cell(beam.requires_dist), beam);
@@ -157,6 +158,15 @@ CompatCell CompatCell::one(std::string value) {
 
 CompatCell CompatCell::list(std::vector<std::string> values) { return {std::move(values), true}; }
 
+std::string quoted_input(std::string_view text) {
+  constexpr std::size_t longest = 80;
+  if (text.size() <= longest) return escape_for_display(text);
+  // Between two characters of UTF-8, not within one.
+  std::size_t end = longest;
+  while (end > longest - 4 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  return escape_for_display(text.substr(0, end)) + "...";
+}
+
 void unknown_version(std::string_view what, const Version& asked, std::vector<Version> known) {
   std::sort(known.begin(), known.end());
   const auto above = std::lower_bound(known.begin(), known.end(), asked);
@@ -167,12 +177,12 @@ void unknown_version(std::string_view what, const Version& asked, std::vector<Ve
   } else {
     hint += fmt::format("; the nearest are {} and {}", std::prev(above)->to_string(), near.to_string());
   }
-  throw Error(ErrorKind::usage, fmt::format("the tables hold no {} {}", what, asked.to_string()), hint);
+  throw Error(ErrorKind::usage, fmt::format("the tables hold no {} {}", what, quoted_input(asked.to_string())), hint);
 }
 
 void unknown_name(std::string_view what, std::string_view asked, const std::vector<std::string>& known) {
   const auto meant = nearest(asked, known);
-  throw Error(ErrorKind::usage, fmt::format("there is no {} {} in the tables", what, escape_for_display(asked)),
+  throw Error(ErrorKind::usage, fmt::format("there is no {} {} in the tables", what, quoted_input(asked)),
               meant ? fmt::format("did you mean {}?", *meant) : "it is one of " + join_words(known, "or"));
 }
 

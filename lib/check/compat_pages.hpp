@@ -51,6 +51,9 @@ CompatPage cudnn_page(const Knowledge& knowledge, const std::optional<Version>& 
 CompatPage gpu_page(const Knowledge& knowledge, std::string_view type);  // empty: all
 CompatPage tpu_page(const Knowledge& knowledge, std::string_view type, std::string_view topology);
 
+/// What a user wrote, safe for a message and cut after 80 bytes.
+std::string quoted_input(std::string_view text);
+
 /// Throws Error(usage): "the tables hold no CUDA 12.7", with the nearest of `known` (any order, not empty) and the
 /// range.
 [[noreturn]] void unknown_version(std::string_view what, const Version& asked, std::vector<Version> known);

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
@@ -125,6 +126,22 @@ bool mixes_origins(const ChosenFramework& one, const ChosenFramework& other) {
   return !wheels.cuda->brings;
 }
 
+/// Why two frameworks of which one takes CUDA from the base image do not go together.
+Judgement mixed(const ChosenFramework& one, const ChosenFramework& other) {
+  const ChosenFramework& wheels = one.origin == CudaOrigin::wheels ? one : other;
+  const ChosenFramework& base = &wheels == &one ? other : one;
+  const auto name = [](const ChosenFramework& choice) {
+    return framework_title(choice.build->framework) + " " + choice.build->version.to_string();
+  };
+  Judgement answer;
+  answer.fits = Fits::no;
+  answer.why = fmt::format("{} takes CUDA from the base image and {} from wheels: one would load the other's libraries",
+                           name(base), name(wheels));
+  for (const ChosenFramework* choice : {&base, &wheels})
+    answer.rows.push_back({name(*choice), choice->build->source, choice->build->unverified});
+  return answer;
+}
+
 /// Everything a search goes through, with the answers about pairs that it keeps.
 class Search {
  public:
@@ -234,20 +251,20 @@ class Search {
     if (!take(framework_supports_python(*one.build, *set.python), depth)) return false;
     if (needs_image(one) && images_for(one, *set.python, depth).empty()) return false;
     if (set.beam == nullptr) return true;
-    const auto key = std::pair<const void*, const void*>(one.build, set.beam);
-    auto found = pairs_.find(key);
-    if (found == pairs_.end()) {
-      Judgement meet = requirements_meet(knowledge_, *one.build, *set.beam, *set.python);
-      // What the SDK image ships depends on the Python, and decides nothing.
-      meet.rows.resize(2);
-      found = pairs_.emplace(key, std::vector{std::move(meet)}).first;
-    }
+    const auto key = std::tuple(one.build, set.beam, *set.python);
+    auto found = with_beam_.find(key);
+    if (found == with_beam_.end())
+      found =
+          with_beam_.emplace(key, std::vector{requirements_meet(knowledge_, *one.build, *set.beam, *set.python)}).first;
     return take_known(found->second, depth + 1);
   }
 
   bool goes_with_others(const ChosenFramework& one, unsigned depth) {
     return std::all_of(chosen_.begin(), chosen_.end(), [&](const ChosenFramework* other) {
-      if (mixes_origins(one, *other)) return false;
+      if (mixes_origins(one, *other)) {
+        reasons_.add(mixed(one, *other), depth + 1);
+        return false;
+      }
       const auto key = std::pair<const void*, const void*>(&one, other);
       auto found = pairs_.find(key);
       if (found == pairs_.end()) found = pairs_.emplace(key, of_pair(*other, one)).first;
@@ -343,6 +360,8 @@ class Search {
   std::map<std::string, std::vector<const CudaImage*>> images_;  // runtime images by CUDA minor, newest first
   std::vector<const ChosenFramework*> chosen_;                   // what of possible_ is in the set that is being built
   std::map<std::pair<const void*, const void*>, std::vector<Judgement>> pairs_;
+  // By Python, too: what the SDK image of a minor ships is part of the answer.
+  std::map<std::tuple<const FrameworkBuild*, const BeamRelease*, PythonMinor>, std::vector<Judgement>> with_beam_;
   std::map<std::pair<const ChosenFramework*, PythonMinor>, std::vector<const CudaImage*>> serving_;
   Reasons reasons_;
 };

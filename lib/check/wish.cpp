@@ -18,7 +18,7 @@ const std::vector<std::string> names{"beam", "python", "tensorflow", "torch", "j
 Version version_of(std::string_view word, std::string_view value) {
   const auto version = Version::parse(value);
   if (!version)
-    throw Error(ErrorKind::usage, fmt::format("{}: \"{}\" is no version", word, escape_for_display(value)),
+    throw Error(ErrorKind::usage, fmt::format("{}: \"{}\" is no version", word, quoted_input(value)),
                 fmt::format("write {}=2.66, say", word));
   return *version;
 }
@@ -61,8 +61,7 @@ void read_beam(const Knowledge& knowledge, Wish& wish, std::string_view value) {
 void read_python(const Knowledge& knowledge, Wish& wish, std::string_view value) {
   wish.python = PythonMinor::parse(must_have("python", value, "3.11"));
   if (!wish.python)
-    throw Error(ErrorKind::usage, fmt::format("python: \"{}\" is no minor", escape_for_display(value)),
-                "python=3.11, say");
+    throw Error(ErrorKind::usage, fmt::format("python: \"{}\" is no minor", quoted_input(value)), "python=3.11, say");
   if (knowledge.python_release(*wish.python) == nullptr) python_page(knowledge, wish.python);  // throws
 }
 
@@ -117,7 +116,7 @@ Wish parse_wish(const Knowledge& knowledge, const std::vector<std::string>& word
         equals == std::string::npos ? std::string_view() : std::string_view(word).substr(equals + 1);
     if (value.starts_with('=')) value.remove_prefix(1);
     if (equals != std::string::npos && value.empty())
-      throw Error(ErrorKind::usage, fmt::format("{} has no value", escape_for_display(word)),
+      throw Error(ErrorKind::usage, fmt::format("{} has no value", quoted_input(word)),
                   "NAME alone asks for the newest");
     if (std::find(names.begin(), names.end(), name) == names.end()) unknown_name("constraint", name, names);
     // cuda=wheels and cuda=12.4 are two questions.

@@ -34,9 +34,10 @@ struct Complete {
 struct BeamRelease : Row {
   Version version;
   Date released;
-  std::vector<PythonMinor> pythons;  // classifiers of the release
-  std::string requires_python;       // as PyPI has it; a specifier set
-  std::string image_base;            // Debian code name of the SDK image: "bookworm"
+  std::vector<PythonMinor> pythons;        // classifiers of the release
+  std::vector<PythonMinor> without_wheel;  // of these: no wheel for Linux on x86-64, so pip builds the sdist
+  std::string requires_python;             // as PyPI has it; a specifier set
+  std::string image_base;                  // Debian code name of the SDK image: "bookworm"
   // What the release asks for (numpy, protobuf, dill, ...), as far as it is the same for each of its Pythons.
   std::map<std::string, std::string, std::less<>> requires_dist;
 };

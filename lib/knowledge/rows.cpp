@@ -49,6 +49,10 @@ std::string check_beam_release(const BeamRelease& row) {
       return "pythons: " + minor.to_string() + " is none of requires_python (" + row.requires_python + ")";
     }
   }
+  for (const PythonMinor& minor : row.without_wheel) {
+    if (std::find(row.pythons.begin(), row.pythons.end(), minor) == row.pythons.end())
+      return "without_wheel: " + minor.to_string() + " is none of pythons";
+  }
   return {};
 }
 
@@ -165,8 +169,9 @@ const TableSpec<BeamRelease>& spec_of() {
   static const TableSpec<Type> spec = {
       "beam_releases",
       {required<Type>("version", &Type::version), required<Type>("released", &Type::released),
-       required<Type>("pythons", &Type::pythons), required<Type>("requires_python", &Type::requires_python),
-       required<Type>("image_base", &Type::image_base), optional<Type>("requires_dist", &Type::requires_dist)},
+       required<Type>("pythons", &Type::pythons), optional<Type>("without_wheel", &Type::without_wheel),
+       required<Type>("requires_python", &Type::requires_python), required<Type>("image_base", &Type::image_base),
+       optional<Type>("requires_dist", &Type::requires_dist)},
       [](const Type& row) { return row.version.to_string(); },
       check_beam_release,
       [](const Type& a, const Type& b) { return a.version < b.version; }};

@@ -1,5 +1,6 @@
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/text.hpp"
 #include "report/report.hpp"
@@ -128,9 +129,16 @@ json notification(std::string_view level, const Place& place, SourceLines& lines
 }  // namespace
 
 std::string to_sarif(const Report& report) {
+  // The rules with results alone: the catalogue is many times as large as what a file comes to, and ruleIndex counts
+  // within what is listed.
+  std::set<std::string_view> tripped;
+  for (const Subject& subject : report.subjects) {
+    for (const Finding& finding : subject.outcome.findings) tripped.insert(finding.rule);
+  }
   json rules = json::array();
   std::map<std::string_view, std::size_t> positions;
   for (const Rule& rule : all_rules()) {
+    if (!tripped.contains(rule.id)) continue;
     positions[rule.id] = rules.size();
     rules.push_back(rule_metadata(rule));
   }

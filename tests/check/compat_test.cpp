@@ -72,6 +72,9 @@ TEST_CASE("sets of specifiers meet, or do not") {
 TEST_CASE("a Beam and a Python") {
   CHECK(beam_supports_python(knowledge(), version("2.66.0"), minor("3.12")).fits == Fits::yes);
   CHECK(beam_supports_python(knowledge(), version("2.66.0rc1"), minor("3.12")).fits == Fits::yes);
+  // No wheel: pip builds it.
+  CHECK(beam_supports_python(knowledge(), version("2.66.0"), minor("3.13")).fits == Fits::unknown);
+  CHECK(beam_supports_python(knowledge(), version("2.69.0"), minor("3.13")).fits == Fits::yes);
   CHECK(beam_supports_python(knowledge(), version("2.66.0"), minor("3.8")).fits == Fits::no);
   CHECK(beam_supports_python(knowledge(), version("99.0"), minor("3.12")).fits == Fits::unknown);
 }

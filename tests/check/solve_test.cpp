@@ -108,6 +108,34 @@ TEST_CASE("what is given is kept, and what is open is the newest") {
   }
 }
 
+TEST_CASE("a Python without a wheel of Beam is taken only where it is asked for, and is not certain") {
+  const SolveResult open = solved("beam=2.66 tensorflow");
+  REQUIRE(open.solution);
+  CHECK(open.solution->certain);
+  CHECK(open.solution->set.python->to_string() == "3.12");
+  const SolveResult asked = solved("beam=2.66 tensorflow python=3.13");
+  REQUIRE(asked.solution);
+  CHECK_FALSE(asked.solution->certain);
+  const SolveResult later = solved("beam=2.69 python=3.13");
+  REQUIRE(later.solution);
+  CHECK(later.solution->certain);
+}
+
+TEST_CASE("a contradiction is a wish of its own that nothing fulfils") {
+  for (const std::string words :
+       {"beam=2.66 tensorflow=2.10 gpu=nvidia-l4 cuda=wheels python=3.10", "torch jax tensorflow=2.10 gpu=nvidia-l4",
+        "beam=2.77 torch tensorflow=2.10 gpu=nvidia-tesla-t4 cuda=base", "torch=2.15 jax gpu=nvidia-tesla-v100"}) {
+    CAPTURE(words);
+    const SolveResult result = solved(words);
+    REQUIRE_FALSE(result.solution);
+    REQUIRE_FALSE(result.contradiction.constraints.empty());
+    const SolveResult again = solve(knowledge(), parse_wish(knowledge(), result.contradiction.constraints));
+    CHECK_FALSE(again.solution);
+    CHECK(again.contradiction.constraints == result.contradiction.constraints);
+    CHECK_FALSE(result.contradiction.reasons.empty());
+  }
+}
+
 TEST_CASE("CUDA of the base image: a tag that has it, with a distribution that has the Python") {
   const SolveResult base = solved("beam=2.50 tensorflow=2.15 gpu=nvidia-tesla-t4 cuda=base python=3.11");
   REQUIRE(base.solution);

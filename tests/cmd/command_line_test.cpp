@@ -1,9 +1,11 @@
 // The program as a shell runs it: what only shows from outside, such as streams that are closed or full.
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
 #include <string>
 
 #include "base/file.hpp"
@@ -60,6 +62,33 @@ TEST_CASE("an option with nothing in it is refused, and does not mean that the o
   CHECK(exit_code_of("explain '' >/dev/null 2>&1") == 2);
 }
 
+TEST_CASE("what would change nothing, or cannot be read, is no pass") {
+  const auto folder = std::filesystem::temp_directory_path() / "imgforge-check-inputs-test";
+  std::filesystem::create_directories(folder);
+  const std::string file = (folder / "Dockerfile").string();
+  const std::string log = (folder / "log").string();
+  write_file_atomically(file, "FROM python:3.11\n");
+  REQUIRE(exit_code_of("check '" + file + "' >/dev/null 2>&1") == 0);
+  // --set is of recipes; of two files one is enough.
+  CHECK(exit_code_of("check --set x=1 '" + file + "' >/dev/null 2>'" + log + "'") == 2);
+  CHECK(read_file(log, 1 << 16).find("did you mean --build-arg x=1?") != std::string::npos);
+  CHECK(exit_code_of("check --set name=other '" + file + "' '" + recipe + "' >/dev/null 2>&1") != 2);
+  CHECK(exit_code_of("check --set nme=other '" + recipe + "' >/dev/null 2>'" + log + "'") == 2);
+  CHECK(read_file(log, 1 << 16).find("did you mean \"name\"?") != std::string::npos);
+  // Standard input that is closed is not an empty recipe.
+  CHECK(exit_code_of("check - <&- >/dev/null 2>'" + log + "'") == 2);
+  CHECK(read_file(log, 1 << 16).find("cannot read standard input") != std::string::npos);
+  // A long input is not sent back whole.
+  CHECK(exit_code_of("compat tensorflow " + std::string(3000, 'x') + " >/dev/null 2>'" + log + "'") == 2);
+  CHECK(read_file(log, 1 << 16).size() < 300);
+  CHECK(exit_code_of("compat tensorflow " + std::string(3000, '9') + " >/dev/null 2>'" + log + "'") == 2);
+  CHECK(read_file(log, 1 << 16).size() < 300);
+  // solve has a usage of its own.
+  CHECK(exit_code_of("compat solve --help >'" + log + "' 2>&1") == 0);
+  CHECK(read_file(log, 1 << 16).find("tpu=TYPE[:TOPOLOGY]") != std::string::npos);
+  std::filesystem::remove_all(folder);
+}
+
 TEST_CASE("check: a file that is not there is one error among the others, in every format") {
   const auto folder = std::filesystem::temp_directory_path() / "imgforge-check-missing-test";
   std::filesystem::create_directories(folder);
@@ -88,6 +117,27 @@ TEST_CASE("check: a file that is not there is one error among the others, in eve
   std::filesystem::remove_all(folder);
 }
 
+TEST_CASE("a report whose disk is full leaves one error and no half file") {
+  const auto folder = std::filesystem::temp_directory_path() / "imgforge-full-disk-test";
+  std::filesystem::create_directories(folder);
+  const std::string file = (folder / "Dockerfile").string();
+  const std::string output = (folder / "report.json").string();
+  const std::string log = (folder / "log").string();
+  write_file_atomically(file, "FROM python:3.11\n");
+  write_file_atomically(output, "the old report\n");
+  // A limit of one block stands in for the disk; SIGXFSZ ignored, as of a disk there is none.
+  CHECK(std::system(("trap '' XFSZ; ulimit -f 1; '" IMGFORGE_BINARY "' check -v --format json --output '" + output + "' '" +
+                     file + "' >/dev/null 2>'" + log + "'; test $? = 2")
+                        .c_str()) == 0);
+  const std::string said = read_file(log, 1 << 16);
+  CHECK(std::count(said.begin(), said.end(), '\n') == 1);
+  CHECK(said.find("cannot write") != std::string::npos);
+  CHECK(read_file(output, 1 << 20) == "the old report\n");
+  const std::filesystem::directory_iterator files(folder);
+  CHECK(std::distance(begin(files), end(files)) == 3);
+  std::filesystem::remove_all(folder);
+}
+
 TEST_CASE("compat: an answer, nothing that fits, and a name that the tables do not hold") {
   const std::string quiet = " >/dev/null 2>&1";
   for (const std::string words : {"tensorflow 2.15", "torch", "beam 2.66 --python 3.12", "python 3.12", "cuda 12.2", "cudnn 8.9",
@@ -99,9 +149,9 @@ TEST_CASE("compat: an answer, nothing that fits, and a name that the tables do n
   }
   CHECK(exit_code_of("compat solve beam=2.66 python=3.6" + quiet) == 1);
   CHECK(exit_code_of("compat solve beam=2.66 --python 3.6 --format json" + quiet) == 1);
-  for (const std::string words : {"", "tensorflw", "tensorflow 2.99", "tensorflow two", "gpu nvidia-l40", "python 3", "cuda 12.7",
+  for (const std::string& words : std::vector<std::string>{"", "tensorflw", "tensorflow 2.99", "tensorflow two", "gpu nvidia-l40", "python 3", "cuda 12.7",
                                   "torch 2.0 2.1", "torch --python 3.11", "solve", "solve beam=2.66 beam=2.65", "solve ''",
-                                  "torch --format yaml"}) {
+                                  "torch --format yaml", "python 3.14 --python 3.13", "solve tensorflow gpu=" + std::string(3000, 'x')}) {
     CAPTURE(words);
     CHECK(exit_code_of("compat " + words + quiet) == 2);
   }
