@@ -118,6 +118,19 @@ struct Distribution {
   std::string requires_python;
   std::string installer;
   std::vector<std::string> extras;     // that were asked for; only a Dockerfile or recipe tells
+  std::vector<std::string> wheel_tags; // WHEEL's Tag lines: "cp311-cp311-manylinux_2_17_x86_64"
+  bool editable = false;               // PEP 660, PEP 610 direct_url.json, or an egg-link
+  std::string direct_url;              // PEP 610; empty where it came from an index
+  Evidence evidence;
+};
+
+/// Extension modules in a distribution none of which the interpreter of its folder can import.
+struct ForeignModules {
+  std::string distribution;            // normalised name; empty where no distribution owns them
+  std::string site;
+  std::string tag;                     // "cpython-310-x86_64-linux-gnu"
+  std::size_t modules = 0;
+  std::string example;                 // path
   Evidence evidence;
 };
 
@@ -182,6 +195,66 @@ struct Framework {
   std::vector<Evidence> evidence;
 };
 
+/// A library that the driver brings, as a file of the image: libcuda.so.550.54.15.
+struct DriverLibrary {
+  std::string path;
+  std::string version;                 // of its name
+  Evidence evidence;
+};
+
+/// What a framework loads and the image's loader would not find, or would find too old.
+struct LoaderGap {
+  std::string framework;               // "torch"
+  std::string needed_by;               // path of the file that needs it
+  std::string library;                 // "libcublas.so.12"
+  std::string problem;                 // "is not found", "does not define GLIBCXX_3.4.30"
+  std::vector<Evidence> evidence;
+};
+
+/// Which of several files a framework's library would be, by the loader's real order.
+struct LoadedLibrary {
+  std::string framework;               // "tensorflow"
+  std::string library;                 // "libcudnn.so.8"
+  std::string path;                    // canonical path of the one that is loaded; empty where there is none
+  std::string by;                      // "LD_LIBRARY_PATH", "DT_RPATH of ...", "ld.so.conf", "preloaded by torch"
+  std::vector<Evidence> evidence;
+};
+
+/// A folder that the loader searches because the image says so.
+struct LibraryFolder {
+  enum class By { ld_library_path, ld_so_conf };
+  By by = By::ld_library_path;
+  std::string written;                 // as the variable or the file has it; "" is an empty element
+  std::string path;                    // absolute, links followed where it exists
+  bool exists = false;
+  bool holds_libcuda = false;          // a libcuda.so.1 (compat or stubs)
+  std::vector<Evidence> evidence;
+};
+
+/// Something in a layer that nobody should have who has the image.
+struct Secret {
+  std::string kind;                    // "a service account key", "an OpenSSH private key"; never the secret itself
+  std::string place;                   // path, "Env.AWS_SECRET_ACCESS_KEY", "history 7"
+  bool removed_later = false;          // a later layer deletes or replaces the file: it is still in this one
+  Evidence evidence;
+};
+
+struct ImageSize {
+  std::uint64_t compressed = 0;        // bytes of the layers' blobs, as they are pulled; 0 where a source has them plain
+  std::uint64_t unpacked = 0;          // bytes of the files, layer by layer, hidden ones among them
+};
+
+/// Bytes that a later layer hides.
+struct Waste {
+  std::uint64_t bytes = 0;
+  struct Path {
+    std::string path;
+    std::uint64_t bytes = 0;
+    Evidence evidence;
+  };
+  std::vector<Path> worst;             // the largest first, at most ten
+};
+
 /// A Flex Template launcher binary below /opt/google/dataflow.
 struct FlexLauncher {
   std::string path;
@@ -228,6 +301,15 @@ struct Facts {
   LazyFact<FlexLauncher> flex_launcher;
   LazyFact<SparkNeeds> spark;
   LazyFact<std::vector<std::string>> missing_library_folders;  // of LD_LIBRARY_PATH: proven not to be there
+  LazyFact<std::vector<LibraryFolder>> library_folders;  // LD_LIBRARY_PATH, then ld.so.conf with its includes
+  LazyFact<std::vector<DriverLibrary>> driver_libraries;  // outside of compat and stubs folders, not empty
+  LazyFact<std::vector<LoaderGap>> loader_gaps;           // of the frameworks of the worker's interpreter
+  LazyFact<std::vector<LoadedLibrary>> loaded_libraries;  // cuDNN, cuBLAS, cudart of those frameworks
+  LazyFact<bool> ptxas;                           // a ptxas that XLA finds: the toolkit's, or a wheel's
+  LazyFact<std::vector<ForeignModules>> foreign_modules;
+  LazyFact<std::vector<Secret>> secrets;
+  LazyFact<ImageSize> image_size;
+  LazyFact<Waste> waste;
   LazyFact<bool> tpu_library;                     // the file that TPU_LIBRARY_PATH names is there
   LazyFact<bool> libtpu;                          // something installs an XLA stack for the TPU
   std::shared_ptr<const Build> build;             // of a Dockerfile or a recipe; null for an image
