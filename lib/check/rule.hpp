@@ -123,6 +123,7 @@ std::span<const Rule> tpu_rules();
 std::span<const Rule> image_rules();
 std::span<const Rule> beam_build_rules();     // beam/* that judge the steps of a build
 std::span<const Rule> python_build_rules();   // python/* likewise
+std::span<const Rule> python_requirements_rules();  // python/* that judge what is installed, as pip check does
 std::span<const Rule> dockerfile_rules();
 std::span<const Rule> cuda_framework_rules(); // frameworks against CUDA, cuDNN and GPU
 std::span<const Rule> cuda_environment_rules();
