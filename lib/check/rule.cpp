@@ -49,7 +49,7 @@ const std::vector<Rule>& all_rules() {
   static const std::vector<Rule> rules = [] {
     std::vector<Rule> all;
     for (const auto& group : {boot_rules(), entrypoint_rules(), beam_version_rules(), worker_python_rules(), worker_environment_rules(),
-                              python_rules(), tpu_rules(), image_rules(), beam_build_rules(), python_build_rules(), python_requirements_rules(), dockerfile_rules(), cuda_framework_rules(),
+                              python_rules(), tpu_rules(), image_rules(), image_content_rules(), beam_build_rules(), python_build_rules(), python_requirements_rules(), dockerfile_rules(), cuda_framework_rules(),
                               cuda_environment_rules(), flex_rules(), spark_rules()}) {
       all.insert(all.end(), group.begin(), group.end());
     }

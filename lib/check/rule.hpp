@@ -121,6 +121,7 @@ std::span<const Rule> worker_environment_rules();
 std::span<const Rule> python_rules();
 std::span<const Rule> tpu_rules();
 std::span<const Rule> image_rules();
+std::span<const Rule> image_content_rules();  // secrets, size, waste
 std::span<const Rule> beam_build_rules();     // beam/* that judge the steps of a build
 std::span<const Rule> python_build_rules();   // python/* likewise
 std::span<const Rule> python_requirements_rules();  // python/* that judge what is installed, as pip check does

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -310,6 +311,9 @@ struct Facts {
   LazyFact<std::vector<Secret>> secrets;
   LazyFact<ImageSize> image_size;
   LazyFact<Waste> waste;
+  LazyFact<std::map<std::string, std::string>> system_packages;  // versions by name, of dpkg or apk; absent: neither is there
+  /// Whether an absolute path is in the image, links followed; empty where no image is read.
+  std::function<Fact<bool>(const std::string& path)> has_path;
   LazyFact<bool> tpu_library;                     // the file that TPU_LIBRARY_PATH names is there
   LazyFact<bool> libtpu;                          // something installs an XLA stack for the TPU
   std::shared_ptr<const Build> build;             // of a Dockerfile or a recipe; null for an image
