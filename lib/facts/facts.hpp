@@ -271,6 +271,7 @@ struct SparkNeeds {
   Fact<bool> java = Fact<bool>::unknown("not read");
   Fact<User> user_spark = Fact<User>::unknown("not read");    // the account "spark"; absent: there is none
   bool home_exists = true;
+  Fact<std::uint32_t> group_spark = Fact<std::uint32_t>::unknown("not read");  // the gid of the group "spark"
 };
 
 struct Build;
