@@ -269,6 +269,14 @@ Index parse_index(std::string_view bytes) {
   return index;
 }
 
+/// Go's sets: objects whose keys count. What is no object is none: nothing of it is needed to run the image.
+static std::vector<std::string> keys_of(const json& set) {
+  std::vector<std::string> keys;
+  if (!set.is_object()) return keys;
+  for (const auto& item : set.items()) keys.push_back(item.key());
+  return keys;
+}
+
 ImageConfig parse_config(std::string_view bytes) {
   constexpr std::string_view what = "the image's config";
   const json document = parse_document(bytes, what);
@@ -294,6 +302,8 @@ ImageConfig parse_config(std::string_view bytes) {
     config.user = text_of(member(run, "User", what), "the config's User");
     config.workdir = text_of(member(run, "WorkingDir", what), "the config's WorkingDir");
     config.labels = text_map_of(member(run, "Labels", what), "the config's Labels");
+    config.exposed_ports = keys_of(member(run, "ExposedPorts", what));
+    config.volumes = keys_of(member(run, "Volumes", what));
   }
 
   const json& rootfs = object_of(member(document, "rootfs", what), "the config's rootfs");

@@ -51,6 +51,8 @@ struct ImageConfig {
   std::string user;     // as written: "", "0", "1000:1000", "spark"
   std::string workdir;  // as written; "" means "/"
   std::map<std::string, std::string> labels;
+  std::vector<std::string> exposed_ports;  // sorted: "8080/tcp", "9000"
+  std::vector<std::string> volumes;        // sorted: "/data"
   std::vector<Digest> diff_ids;  // lowest first, one for each layer
   std::vector<HistoryRow> history;
   std::string created;  // RFC 3339, empty where it is not said

@@ -11,6 +11,7 @@
 
 #include "base/digest.hpp"
 #include "layer/entry_list.hpp"
+#include "layer/secret_file.hpp"
 
 namespace imgforge {
 
@@ -35,6 +36,9 @@ struct LayerIndex {
   EntryList entries;                                      // in the order of the tar, or of the table of contents
   std::map<std::size_t, std::string> captures;            // by position in `entries`: contents, or their first bytes
   std::shared_ptr<const StoredCaptures> stored_captures;  // more of them, of an index from the cache; may be null
+  /// Files whose content was found to be a secret, by position: what kind it is, and nothing of the content. Of those that
+  /// secret_file.hpp takes for candidates, the rest was looked at and is none; of a table of contents nobody looked.
+  std::map<std::size_t, SecretKind> secrets;
   std::optional<Digest> digest;                           // checked blob digest
   std::optional<Digest> diff_id;                          // checked diff id, where it was checked
   std::uint64_t blob_size = 0;
