@@ -9,6 +9,7 @@
 #include "facts/commands.hpp"
 #include "facts/contract.hpp"
 #include "facts/entrypoint.hpp"
+#include "facts/gpu_software.hpp"
 #include "facts/image_reader.hpp"
 #include "facts/system.hpp"
 #include "facts/worker.hpp"
@@ -129,7 +130,19 @@ Facts facts_from_image(const Image& image, RootView& root, const Knowledge& know
     for (const auto& [machine, example] : machines.example) evidence.push_back(example.second);
     return Fact<SiteMachines>::known(machines, std::move(evidence));
   });
+  const auto gpu = std::make_shared<GpuSoftware>(reader);
+  facts.library_folders = LazyFact<std::vector<LibraryFolder>>([gpu] { return gpu->library_folders(); });
+  facts.missing_library_folders =
+      LazyFact<std::vector<std::string>>([gpu] { return read_missing_library_folders(gpu->library_folders()); });
+  facts.tpu_library = LazyFact<bool>([reader] { return read_tpu_library(*reader); });
+  facts.cuda = LazyFact<std::vector<CudaToolkit>>([gpu] { return read_cuda(*gpu); });
+  facts.cudnn = LazyFact<std::vector<Cudnn>>([gpu] { return read_cudnn(*gpu); });
+  facts.frameworks = LazyFact<std::vector<Framework>>([gpu] { return read_frameworks(*gpu); });
+  facts.driver_libraries = LazyFact<std::vector<DriverLibrary>>([gpu] { return read_driver_libraries(*gpu); });
+  facts.ptxas = LazyFact<bool>([gpu] { return read_ptxas(*gpu); });
+  facts.libtpu = LazyFact<bool>([gpu] { return read_libtpu(*gpu); });
   if (depth == Depth::contract) {
+    leave_out_gpu_software(facts, reader->distributions().reason());
     facts.libc = LazyFact<Libc>([reader] { return read_libc_of_interpreter(*reader); });
     facts.beam_version = LazyFact<Version>([reader] { return read_named_beam_version(*reader); });
     facts.site_machines = LazyFact<SiteMachines>(Fact<SiteMachines>::unknown(reader->distributions().reason()));

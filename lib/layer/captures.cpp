@@ -26,6 +26,9 @@ constexpr std::array table = {
     Row{"**/*.dist-info/METADATA", 1_MiB, true},
     Row{"**/*.dist-info/WHEEL", 64_KiB},
     Row{"**/*.dist-info/INSTALLER", 4_KiB},
+    Row{"**/*.dist-info/direct_url.json", 16_KiB},
+    Row{"**/*.egg-link", 16_KiB},
+    Row{"**/*.dist-info/RECORD", 4_MiB},
     Row{"**/*.egg-info/PKG-INFO", 1_MiB, true},
     Row{"**/EGG-INFO/PKG-INFO", 1_MiB, true},
     Row{"**/*.egg-info", 1_MiB, true},
@@ -41,9 +44,17 @@ constexpr std::array table = {
     Row{"etc/group", 1_MiB},
     Row{"etc/ld.so.conf", 64_KiB},
     Row{"etc/ld.so.conf.d/*.conf", 64_KiB},
+    Row{"etc/ld.so.cache", 4_MiB},
     Row{"var/lib/dpkg/status", 16_MiB},
     Row{"var/lib/dpkg/status.d/*", 64_KiB},
+    Row{"var/lib/dpkg/info/*.list", 1_MiB},
     Row{"lib/apk/db/installed", 16_MiB},
+    // What computes on GPUs, as builds wrote it down.
+    Row{"**/cuda*/version.json", 64_KiB},
+    Row{"**/cuda*/version.txt", 64_KiB},
+    Row{"**/include/**/cudnn_version*.h", 64_KiB},
+    Row{"**/tensorflow/python/platform/build_info.py", 64_KiB},
+    Row{"**/torch/version.py", 64_KiB},
     // The SDK, and the libc that a dynamic boot is loaded with.
     Row{"opt/apache/beam/boot", 64_MiB},
     Row{"opt/apache/beam/tars/apache-beam.tar.gz", 64_MiB},
@@ -80,11 +91,12 @@ bool may_match(std::string_view pattern, std::string_view name) {
 }  // namespace
 
 std::uint64_t capture_set() {
-  constexpr std::uint64_t rules = 1;  // of the code below; to be raised with it
+  constexpr std::uint64_t rules = 2;  // of the code below; to be raised with it
   static const std::uint64_t number = [] {
     // FNV-1a
     std::uint64_t hash = 0xcbf29ce484222325 + rules;
     const auto add = [&](std::uint64_t value) { hash = (hash ^ value) * 0x100000001b3; };
+    add(secret_rules);
     for (const Row& row : table) {
       for (const char c : row.pattern) add(static_cast<unsigned char>(c));
       add(row.limit);
@@ -100,13 +112,15 @@ CapturePolicy standard_captures(std::vector<std::string> paths) {
   for (const std::string& path : paths) named.insert(clean_path(path));
   return [named = std::move(named)](const Entry& entry, std::size_t) -> Capture {
     const std::string_view name = last_component(entry.path);
+    const bool judge = secret_candidate(entry.path, entry.size) != SecretCandidate::no;
     for (const Row& row : table) {
-      if (may_match(row.pattern, name) && glob_match(row.pattern, entry.path)) return {.limit = row.limit, .prefix = row.prefix};
+      if (may_match(row.pattern, name) && glob_match(row.pattern, entry.path))
+        return {.limit = row.limit, .prefix = row.prefix, .judge = judge};
     }
     // Of a program that is no script, the start tells what it is.
-    if (named.contains(entry.path)) return {.limit = 64_KiB, .prefix = true};
-    if (may_be_start_script(entry)) return {.limit = 64_KiB, .script = true};
-    return {};
+    if (named.contains(entry.path)) return {.limit = 64_KiB, .prefix = true, .judge = judge};
+    if (may_be_start_script(entry)) return {.limit = 64_KiB, .script = true, .judge = judge};
+    return {.judge = judge};
   };
 }
 
