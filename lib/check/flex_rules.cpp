@@ -147,7 +147,7 @@ Answer unknown_variable(const Case& subject) {
 }
 
 constexpr Rule rules[] = {
-    {"flex/launcher-missing", Level::error, Reach::paths, R | D,
+    {"flex/launcher-missing", Level::error, Reach::paths, R | D | I,
      "FLEX_TEMPLATE_* is set and the launcher binary is not there",
      "A Flex Template starts its image with the launcher below /opt/google/dataflow, which reads the FLEX_TEMPLATE_* "
      "variables. Without it the job never launches. A worker image may carry the variables harmlessly: then it is a "
@@ -158,7 +158,7 @@ constexpr Rule rules[] = {
      "The launcher starts the image's own Python, so it works; but image and launcher were chosen for different "
      "Pythons, and one of them is not what was meant.",
      "Take the launcher image of the Python that the image has.", documentation, launcher_python_differs},
-    {"flex/unknown-variable", Level::warning, Reach::config, D,
+    {"flex/unknown-variable", Level::warning, Reach::config, D | I,
      "a FLEX_TEMPLATE_* variable that the launcher does not read",
      "A misspelt variable is ignored in silence. It is an error where FLEX_TEMPLATE_PYTHON_PY_FILE itself is then "
      "missing: the launcher stops, for it does not know what to launch.",

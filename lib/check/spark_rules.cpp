@@ -6,6 +6,7 @@
 #include "base/text.hpp"
 #include "check/rule.hpp"
 #include "check/worker.hpp"
+#include "facts/commands.hpp"
 
 namespace imgforge {
 
@@ -33,6 +34,13 @@ Answer user(const Case& subject) {
   std::vector<std::string> faults;
   if (account->uid != spark_id) faults.push_back(fmt::format("uid {}", account->uid));
   if (account->gid != spark_id) faults.push_back(fmt::format("gid {}", account->gid));
+  const Fact<std::uint32_t>& group = needs->group_spark;
+  if (faults.empty() && !group.is_unknown() && !(group.is_known() && group.value() == spark_id)) {
+    return Answer::finding(
+        group.is_known() ? fmt::format("the group spark has gid {}; it has to be 1099", group.value())
+                         : std::string("there is no group spark: the service runs everything as user and group spark (1099)"),
+        std::string(make_user), join_evidence({account.evidence(), group.evidence()}));
+  }
   if (!faults.empty()) {
     return Answer::finding(fmt::format("the user spark has {}; both have to be 1099", join_words(faults)),
                            std::string(make_user), account.evidence());
@@ -139,6 +147,27 @@ Answer pyspark_python(const Case& subject) {
                                    [&](const Interpreter& interpreter) { return names(interpreter, *value); });
     if (found) return Answer::pass();
   }
+  if (subject.facts.has_path) {
+    // An image: a link or a script of another name may lead to one.
+    const std::string search = subject.facts.variable("PATH").value_or(std::string(default_path));
+    std::vector<std::string> places;
+    if (value->find('/') == std::string::npos) {
+      for (const std::string& folder : path_folders(search, "/")) places.push_back(absolute_path(*value, folder));
+    } else if (value->starts_with('/')) {
+      places.push_back(*value);
+    } else {
+      return Answer::undecided(fmt::format("PYSPARK_PYTHON is {}, which depends on the folder that it is started in",
+                                           escape_for_display(*value)));
+    }
+    for (const std::string& place : places) {
+      const Fact<bool> there = subject.facts.has_path(place);
+      if (there.is_unknown()) return undecided_for(escape_for_display(place), there);
+      if (there.is_known() && there.value()) {
+        return Answer::undecided(
+            fmt::format("what {} is: a file of the image, but no known form of interpreter", escape_for_display(place)));
+      }
+    }
+  }
   std::string there;
   if (interpreters.is_known() && !interpreters->empty()) there = escape_for_display(interpreters->front().path);
   return Answer::finding(
@@ -149,22 +178,22 @@ Answer pyspark_python(const Case& subject) {
 }
 
 constexpr Rule rules[] = {
-    {"spark/user", Level::error, Reach::paths, R | D, "no user and group spark with uid and gid 1099 and a home",
+    {"spark/user", Level::error, Reach::paths, R | D | I, "no user and group spark with uid and gid 1099 and a home",
      "The service runs the workload as spark (1099:1099) and writes into its home folder; with other numbers nothing "
      "of what it mounts is readable.",
      "Make the user with both numbers and a home folder.", documentation, user},
-    {"spark/procps-missing", Level::error, Reach::paths, R | D, "procps (ps) is not in the image",
+    {"spark/procps-missing", Level::error, Reach::paths, R | D | I, "procps (ps) is not in the image",
      "The scripts that start Spark call ps.", "Install procps.", documentation, procps_missing},
-    {"spark/tini-missing", Level::error, Reach::paths, R | D, "tini is not in the image",
+    {"spark/tini-missing", Level::error, Reach::paths, R | D | I, "tini is not in the image",
      "The service starts driver and executors through tini.", "Install tini.", documentation, tini_missing},
-    {"spark/spark-in-image", Level::error, Reach::tree, R | D, "Spark (or a JDK: a warning) is in the image",
+    {"spark/spark-in-image", Level::error, Reach::tree, R | D | I, "Spark (or a JDK: a warning) is in the image",
      "Spark and Java are mounted at run time, in the version that was asked for; copies in the image shadow or "
      "contradict them.",
      "Leave Spark, pyspark and Java out.", documentation, spark_in_image},
     {"spark/registry", Level::error, Reach::config, R,
      "the image is hosted outside Artifact Registry and Container Registry",
      "The service pulls custom images from these two only.", "Push to REGION-docker.pkg.dev.", documentation, registry},
-    {"spark/pyspark-python", Level::warning, Reach::paths, D, "PYSPARK_PYTHON names no interpreter of the image",
+    {"spark/pyspark-python", Level::warning, Reach::paths, D | I, "PYSPARK_PYTHON names no interpreter of the image",
      "Python workers are started by that name and die at once.", "Name an interpreter that is there.", documentation,
      pyspark_python},
 };

@@ -9,8 +9,10 @@
 #include "facts/commands.hpp"
 #include "facts/contract.hpp"
 #include "facts/entrypoint.hpp"
+#include "facts/foreign_modules.hpp"
 #include "facts/gpu_software.hpp"
 #include "facts/image_reader.hpp"
+#include "facts/spark_needs.hpp"
 #include "facts/system.hpp"
 #include "facts/worker.hpp"
 
@@ -110,6 +112,7 @@ Facts facts_from_image(const Image& image, RootView& root, const Knowledge& know
   facts.boot_version = LazyFact<Version>([reader] { return reader->boot_version(); });
   facts.interpreters = LazyFact<std::vector<Interpreter>>([reader] { return reader->interpreters(); });
   facts.distributions = LazyFact<std::vector<Distribution>>([reader] { return reader->distributions(); });
+  facts.foreign_modules = LazyFact<std::vector<ForeignModules>>([reader] { return read_foreign_modules(*reader); });
   facts.commands = LazyFact<std::map<std::string, Command>>([reader] { return read_commands(*reader); });
   facts.usr_local_pip = LazyFact<Command>([reader] { return read_usr_local_pip(*reader); });
   facts.python_path = LazyFact<Command>([reader] {
@@ -124,6 +127,14 @@ Facts facts_from_image(const Image& image, RootView& root, const Knowledge& know
   facts.worker_python = LazyFact<WorkerPython>([reader] { return reader->worker_python(); });
   facts.beam = LazyFact<Distribution>([reader] { return reader->beam(); });
   facts.beam_version = LazyFact<Version>([reader] { return read_beam_version(*reader); });
+  facts.spark = LazyFact<SparkNeeds>([reader] { return read_spark_needs(*reader); });
+  facts.flex_launcher = LazyFact<FlexLauncher>([reader] { return read_flex_launcher(*reader); });
+  facts.has_path = [reader](const std::string& path) { return Fact<bool>::known(reader->exists(path)); };
+  facts.system_packages = LazyFact<std::map<std::string, std::string>>([reader] {
+    using Packages = Fact<std::map<std::string, std::string>>;
+    const auto& packages = reader->packages();
+    return packages.empty() ? Packages::absent() : Packages::known(packages, {reader->package_evidence()});
+  });
   facts.site_machines = LazyFact<SiteMachines>([reader] {
     const SiteMachines& machines = reader->survey().machines;
     std::vector<Evidence> evidence;

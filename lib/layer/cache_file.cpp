@@ -23,7 +23,7 @@ namespace imgforge {
 namespace {
 
 constexpr std::string_view magic = "imgforge layer\n";
-constexpr std::uint64_t format_version = 1;
+constexpr std::uint64_t format_version = 2;
 constexpr int level = 3;
 constexpr std::size_t block_size = 256 << 10;             // of captures together, before they are compressed
 constexpr std::uint64_t most_capture_bytes = 1ull << 30;  // in a block, and of the table of captures
@@ -321,7 +321,7 @@ class FileCaptures final : public StoredCaptures {
 
 /// The table of captures: how many blocks, and of each its place; how many captures, and of each how far it is from the
 /// one before it, whether a new block begins, and its size.
-std::shared_ptr<const StoredCaptures> read_captures(std::string_view table, const Head& head,
+std::shared_ptr<const StoredCaptures> read_captures(std::string_view& table, const Head& head,
                                                     std::shared_ptr<const int> descriptor) {
   Numbers numbers(table);
   const std::uint64_t block_count = numbers.next();
@@ -357,8 +357,49 @@ std::shared_ptr<const StoredCaptures> read_captures(std::string_view table, cons
     item.offset = inside;
     inside += item.size;
   }
-  if (!table.empty()) return nullptr;
   return std::make_shared<FileCaptures>(std::move(descriptor), std::move(blocks), std::move(items));
+}
+
+/// Behind the table of captures: how many secrets were found, and of each how far it is from the one before it, and its
+/// kind.
+bool read_secrets(std::string_view table, const Head& head, std::map<std::size_t, SecretKind>& secrets) {
+  Numbers numbers(table);
+  const std::uint64_t count = numbers.next();
+  if (!numbers.good() || count > table.size()) return false;
+  std::uint64_t position = 0;
+  for (std::uint64_t number = 0; number < count; ++number) {
+    const std::uint64_t further = numbers.next();
+    const std::uint64_t kind = numbers.next();
+    if (!numbers.good() || further > head.counts.entries || (further == 0 && number != 0) || kind == 0 ||
+        kind > most_secret_kind)
+      return false;
+    position += further;
+    if (position >= head.counts.entries) return false;
+    secrets.emplace_hint(secrets.end(), position, static_cast<SecretKind>(kind));
+  }
+  return table.empty();
+}
+
+std::string write_secrets(const LayerIndex& index) {
+  std::string bytes;
+  put_number(bytes, index.secrets.size());
+  std::size_t before = 0;
+  for (const auto& [position, kind] : index.secrets) {
+    put_number(bytes, position - before);
+    put_number(bytes, static_cast<std::uint64_t>(kind));
+    before = position;
+  }
+  return bytes;
+}
+
+/// What may be a secret is not written to disk a second time, however it came to be read.
+bool is_writable(const LayerIndex& index, std::size_t position) {
+  if (index.secrets.contains(position)) return false;
+  const EntryList& entries = index.entries;
+  const std::string_view folder = entries.folder_path(entries.folder(position));
+  // Programs and scripts that the config names may end like a key, and are none.
+  return index.proof != Proof::toc ||
+         secret_candidate(folder, entries.name(position), most_secret_bytes) == SecretCandidate::no;
 }
 
 /// Writes the blocks; what the table of them says comes back.
@@ -380,6 +421,7 @@ std::string write_captures(FrameWriter& writer, const LayerIndex& index) {
   };
   bool open = false;
   for (const std::size_t position : positions) {
+    if (position >= index.entries.size() || !is_writable(index, position)) continue;
     std::optional<std::string> read;
     std::string_view content;
     if (const auto found = index.captures.find(position); found != index.captures.end()) {
@@ -442,7 +484,7 @@ bool write_cache_file(int descriptor, const Digest& key, const LayerIndex& index
     head.parts[column] = writer.end();
   }
   head.captures_begin = writer.offset();
-  writer.add(write_captures(writer, index));
+  writer.add(write_captures(writer, index) + write_secrets(index));
   head.parts[EntryColumns::column_count] = writer.end();
   head.file_size = writer.offset();
   return writer.good() && write_all(descriptor, head_bytes(key, head), 0);
@@ -475,8 +517,9 @@ std::optional<CacheFile> read_cache_file(int descriptor, const Digest& key) {
   if (!table) return std::nullopt;
   head->file_size = table_part.offset;  // captures end where their table begins
   if (head->captures_begin > head->file_size) return std::nullopt;
-  file.index.stored_captures = read_captures(*table, *head, owned);
-  if (!file.index.stored_captures) return std::nullopt;
+  std::string_view rest = *table;
+  file.index.stored_captures = read_captures(rest, *head, owned);
+  if (!file.index.stored_captures || !read_secrets(rest, *head, file.index.secrets)) return std::nullopt;
   file.index.entries = columns.finish();
   file.index.digest = std::move(head->digest);
   file.index.diff_id = std::move(head->diff_id);

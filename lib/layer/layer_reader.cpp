@@ -25,6 +25,7 @@ namespace imgforge {
 namespace {
 
 constexpr std::size_t chunk_size = 256 << 10;
+constexpr std::size_t most_secrets = 10'000;  // of a layer: no honest one has as many
 
 /// The blob on its way in: counted and hashed.
 class BlobReader final : public ByteReader {
@@ -310,6 +311,11 @@ class Walk {
     const std::string& start = data.start(std::min<std::uint64_t>(entry.size, elf_start));
     entry.elf_machine = elf_machine_in(start);
     const Capture capture = policy_ ? policy_(entry, position_) : Capture{};
+    if (capture.judge && entry.size <= most_secret_bytes && index_.secrets.size() < most_secrets) {
+      const std::string& content = data.start(entry.size);
+      const SecretKind kind = secret_in(entry.path, std::string_view(content).substr(0, entry.size));
+      if (kind != SecretKind::none) index_.secrets.emplace(position_, kind);
+    }
     const std::uint64_t wanted = std::min(capture.limit, entry.size);
     if (capture.limit == 0 || (wanted < entry.size && !capture.prefix) || (capture.script && !start.starts_with("#!")) ||
         wanted > limits_.capture_bytes - captured_) {

@@ -1,7 +1,8 @@
 // Which files of a layer may hold a secret, by their names, and whether their contents do.
 //
-// This stands so low in the house because contents pass once: they are judged while they pass, what they were found to be
-// is kept (and goes to the cache), and the contents are not. So nothing that was found to be a secret is on disk again.
+// This stands so low in the house because contents pass once: they are judged while they pass, what they were found to
+// be is kept (and goes to the cache), and the contents are not. So nothing that was found to be a secret is on disk
+// again.
 #pragma once
 
 #include <cstdint>
@@ -13,19 +14,19 @@ namespace imgforge {
 /// The numbers are in cache files.
 enum class SecretKind : std::uint8_t {
   none = 0,
-  private_key = 1,              // PEM: PKCS #1, PKCS #8, SEC 1, also encrypted ones
+  private_key = 1,  // PEM: PKCS #1, PKCS #8, SEC 1, also encrypted ones
   openssh_private_key = 2,
   pgp_private_key = 3,
   putty_private_key = 4,
-  service_account = 5,          // JSON of Google Cloud's
-  application_default = 6,      // the refresh token of a Google user
-  docker_login = 7,             // "auths" of a Docker or Podman config
+  service_account = 5,      // JSON of Google Cloud's
+  application_default = 6,  // the refresh token of a Google user
+  docker_login = 7,         // "auths" of a Docker or Podman config
   netrc_password = 8,
   pypirc_password = 9,
-  url_password = 10,            // in an index URL, a Git remote, ...
+  url_password = 10,  // in an index URL, a Git remote, ...
   aws_key = 11,
   npm_token = 12,
-  access_token = 13,            // Hugging Face, and whatever else has a shape of its own
+  access_token = 13,  // Hugging Face, and whatever else has a shape of its own
 };
 inline constexpr std::uint8_t most_secret_kind = 13;
 
