@@ -11,6 +11,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "base/unfinished_file.hpp"
 
 namespace imgforge {
 
@@ -91,12 +92,15 @@ void write_file_atomically(const std::string& path, std::string_view content) {
     write_all(device.get(), content, path);
     return;
   }
-  std::string temporary = target + ".XXXXXX";
-  const Descriptor file(::mkostemp(temporary.data(), O_CLOEXEC));
-  if (file.get() < 0) fail("cannot write", path, errno);
+  const std::string temporary = target + "." + unlikely_digits().substr(0, 8);
+  UnfinishedFile unfinished(AT_FDCWD, temporary);
+  const Descriptor file(::open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  const int failed = errno;
+  unfinished.made();
+  if (file.get() < 0) fail("cannot write", path, failed);
   try {
     write_all(file.get(), content, path);
-    // mkostemp makes 0600; the file gets what an ordinary open would have given it.
+    // It is 0600 so far; it gets what an ordinary open would have given it.
     const mode_t mask = ::umask(0);
     ::umask(mask);
     if (::fchmod(file.get(), exists ? (status.st_mode & 07777) : (0666 & ~mask)) != 0) fail("cannot write", path, errno);

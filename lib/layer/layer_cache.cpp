@@ -12,12 +12,12 @@
 #include <cstdlib>
 #include <exception>
 #include <new>
-#include <random>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/unfinished_file.hpp"
 #include "layer/cache_file.hpp"
 
 namespace imgforge {
@@ -164,11 +164,12 @@ bool store_unnamed(const OpenFile& directory, const std::string& name, const aut
 }
 
 void store_renamed(const OpenFile& directory, const std::string& name, const auto& write) {
-  std::random_device random;
   const std::string stem = name.substr(0, name.size() - file_suffix.size());
-  const std::string temporary = fmt::format("{}{}{:08x}{:08x}", stem, temporary_infix, random(), random());
+  const std::string temporary = fmt::format("{}{}{}", stem, temporary_infix, unlikely_digits());
+  UnfinishedFile unfinished(directory.get(), temporary);
   const OpenFile file(
       ::openat(directory.get(), temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  unfinished.made();
   if (!file) return;
   bool done = false;
   try {
