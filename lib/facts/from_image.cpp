@@ -12,6 +12,8 @@
 #include "facts/foreign_modules.hpp"
 #include "facts/gpu_software.hpp"
 #include "facts/image_reader.hpp"
+#include "facts/image_waste.hpp"
+#include "facts/secrets.hpp"
 #include "facts/spark_needs.hpp"
 #include "facts/system.hpp"
 #include "facts/worker.hpp"
@@ -129,6 +131,9 @@ Facts facts_from_image(const Image& image, RootView& root, const Knowledge& know
   facts.beam_version = LazyFact<Version>([reader] { return read_beam_version(*reader); });
   facts.spark = LazyFact<SparkNeeds>([reader] { return read_spark_needs(*reader); });
   facts.flex_launcher = LazyFact<FlexLauncher>([reader] { return read_flex_launcher(*reader); });
+  facts.secrets = LazyFact<std::vector<Secret>>([reader] { return read_secrets(*reader); });
+  facts.image_size = LazyFact<ImageSize>([&image, &root] { return read_image_size(image, root); });
+  facts.waste = LazyFact<Waste>([&root] { return read_waste(root); });
   facts.has_path = [reader](const std::string& path) { return Fact<bool>::known(reader->exists(path)); };
   facts.system_packages = LazyFact<std::map<std::string, std::string>>([reader] {
     using Packages = Fact<std::map<std::string, std::string>>;

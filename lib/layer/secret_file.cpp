@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
+#include "layer/secret_text.hpp"
 #include "recipe/secret.hpp"
 
 namespace imgforge {
@@ -112,6 +113,48 @@ bool has_url_password(std::string_view text) {
     const bool digit = std::any_of(user.begin(), user.end(), [](char c) { return c >= '0' && c <= '9'; });
     const bool plain = std::all_of(user.begin(), user.end(), [](char c) { return is_word(c) || c == '-' || c == '_'; });
     if (looks_secret({}, user) || (user.size() >= 20 && digit && plain)) return true;
+  }
+  return false;
+}
+
+/// A prefix that only tokens have, at the start of a word, and behind it as much as theirs have at least. Words in
+/// lower case are no tokens: hf_transfer is a package.
+bool has_token_shape(std::string_view text) {
+  struct Shape {
+    std::string_view prefix;
+    std::size_t least;
+  };
+  constexpr std::array<Shape, 17> shapes = {{{"ghp_", 16},
+                                             {"gho_", 16},
+                                             {"ghu_", 16},
+                                             {"ghs_", 16},
+                                             {"ghr_", 16},
+                                             {"hf_", 16},
+                                             {"AKIA", 16},
+                                             {"ASIA", 16},
+                                             {"ya29.", 16},
+                                             {"AIza", 20},
+                                             {"glpat-", 16},
+                                             {"xoxa-", 12},
+                                             {"xoxb-", 12},
+                                             {"xoxp-", 12},
+                                             {"xoxr-", 12},
+                                             {"xoxs-", 12},
+                                             {"github_pat_", 16}}};
+  for (const Shape& shape : shapes) {
+    for (std::size_t at = text.find(shape.prefix); at != std::string_view::npos; at = text.find(shape.prefix, at + 1)) {
+      if (at != 0 && (is_word(text[at - 1]) || text[at - 1] == '_' || text[at - 1] == '/')) continue;
+      std::size_t size = 0;
+      bool digit = false, upper = false, lower_case = false;
+      for (const char c : text.substr(at + shape.prefix.size())) {
+        if (!is_word(c) && c != '_' && c != '-') break;
+        ++size;
+        digit = digit || (c >= '0' && c <= '9');
+        upper = upper || (c >= 'A' && c <= 'Z');
+        lower_case = lower_case || (c >= 'a' && c <= 'z');
+      }
+      if (size >= shape.least && (digit || (upper && lower_case))) return true;
+    }
   }
   return false;
 }
@@ -259,6 +302,13 @@ SecretKind secret_in(std::string_view path, std::string_view content) {
   if (last_of(folder) == ".aws") return as(has_setting(content, aws, 16), SecretKind::aws_key);
   if (name == "token") return as(looks_secret({}, trim(content)), SecretKind::access_token);
   return key_in(content);
+}
+
+SecretKind secret_in_text(std::string_view text) {
+  if (const SecretKind key = key_in(text); key != SecretKind::none) return key;
+  if (has_url_password(text)) return SecretKind::url_password;
+  if (has_token_shape(text)) return SecretKind::access_token;
+  return SecretKind::none;
 }
 
 }  // namespace imgforge
