@@ -216,13 +216,10 @@ bool Requirement::Marker::holds(const MarkerEnvironment& environment) const {
         b.find(',') == std::string::npos ? SpecifierSet::parse(op + b) : std::nullopt;
     if (version && specifier) return specifier->contains(*version);
   }
-  if (op == "==" || op == "===") return a == b;
+  // Texts have no order: as packaging has it since release 25, of <= and >= the equality is left.
+  if (op == "==" || op == "===" || op == "<=" || op == ">=") return a == b;
   if (op == "!=") return a != b;
-  if (op == "<") return a < b;
-  if (op == "<=") return a <= b;
-  if (op == ">") return a > b;
-  if (op == ">=") return a >= b;
-  return false;  // "~=" of what is no version
+  return false;  // "<" and ">"; "~=" of what is no version
 }
 
 std::string Requirement::Marker::to_string() const {

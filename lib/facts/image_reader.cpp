@@ -8,6 +8,7 @@
 #include "facts/distributions.hpp"
 #include "facts/interpreters.hpp"
 #include "facts/package_databases.hpp"
+#include "facts/pyenv.hpp"
 #include "facts/system.hpp"
 #include "facts/worker.hpp"
 
@@ -42,7 +43,9 @@ std::string ImageReader::search_path() const {
 }
 
 std::optional<Command> ImageReader::find(std::string_view name) const {
-  return find_command(root_, name, search_path(), working_directory());
+  auto command = find_command(root_, name, search_path(), working_directory());
+  if (command) command = through_pyenv(root_, config(), *command, name, search_path(), working_directory());
+  return command;
 }
 
 bool ImageReader::is_file(const std::string& path) const {

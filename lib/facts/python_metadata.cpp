@@ -1,5 +1,10 @@
 #include "facts/python_metadata.hpp"
 
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/error.hpp"
+#include "base/json.hpp"
 #include "base/text.hpp"
 
 namespace imgforge {
@@ -73,6 +78,62 @@ std::optional<MetadataName> parse_metadata_name(std::string_view folder) {
     found.version = egg ? rest.substr(0, rest.find("-py")) : rest;
   }
   return found;
+}
+
+std::vector<std::string> parse_wheel_tags(std::string_view text) {
+  constexpr std::size_t max_tags = 256;
+  constexpr std::size_t max_tag = 256;  // bytes
+  std::vector<std::string> tags;
+  for (const std::string_view line : lines(text)) {
+    const std::size_t colon = line.find(':');
+    if (colon == std::string_view::npos || lower(line.substr(0, colon)) != "tag") continue;
+    const std::string_view tag = trim(line.substr(colon + 1));
+    if (!tag.empty() && tag.size() <= max_tag && tags.size() < max_tags) tags.emplace_back(tag);
+  }
+  return tags;
+}
+
+std::optional<DirectUrl> parse_direct_url(std::string_view text) {
+  try {
+    const nlohmann::json json = parse_json(text, "direct_url.json");
+    if (!json.is_object()) return std::nullopt;
+    const auto url = json.find("url");
+    if (url == json.end() || !url->is_string()) return std::nullopt;
+    DirectUrl direct{url->get<std::string>(), false};
+    const auto folder = json.find("dir_info");
+    if (folder != json.end() && folder->is_object()) {
+      const auto editable = folder->find("editable");
+      direct.editable = editable != folder->end() && editable->is_boolean() && editable->get<bool>();
+    }
+    return direct;
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+void for_each_recorded(std::string_view record, const std::function<void(std::string_view path)>& visit) {
+  std::string unquoted;
+  std::size_t start = 0;
+  while (start < record.size()) {
+    const std::size_t end = std::min(record.find('\n', start), record.size());
+    const std::string_view line = record.substr(start, end - start);
+    start = end + 1;
+    if (!line.starts_with('"')) {
+      const std::string_view path = line.substr(0, line.find(','));
+      if (!trim(path).empty()) visit(path);
+      continue;
+    }
+    // CSV: a quote within quotes is doubled.
+    unquoted.clear();
+    for (std::size_t i = 1; i < line.size(); ++i) {
+      if (line[i] == '"') {
+        if (i + 1 >= line.size() || line[i + 1] != '"') break;
+        ++i;
+      }
+      unquoted += line[i];
+    }
+    if (!unquoted.empty()) visit(unquoted);
+  }
 }
 
 }  // namespace imgforge

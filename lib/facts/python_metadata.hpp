@@ -1,6 +1,7 @@
 // Core metadata of an installed Python distribution: METADATA (PEP 566 and later) and PKG-INFO, the header block only.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -29,5 +30,19 @@ struct MetadataName {
   std::string version;
 };
 std::optional<MetadataName> parse_metadata_name(std::string_view folder);
+
+/// The tags of a WHEEL file (PEP 427), compressed sets as they are written: "py2.py3-none-any". At most 256.
+std::vector<std::string> parse_wheel_tags(std::string_view text);
+
+/// direct_url.json (PEP 610): where a distribution came from that no index brought.
+struct DirectUrl {
+  std::string url;
+  bool editable = false;
+};
+/// Nothing where it is no such JSON.
+std::optional<DirectUrl> parse_direct_url(std::string_view text);
+
+/// Calls `visit` with the path of each line of a RECORD (PEP 376), relative to the site folder, as it is written.
+void for_each_recorded(std::string_view record, const std::function<void(std::string_view path)>& visit);
 
 }  // namespace imgforge

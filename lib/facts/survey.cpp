@@ -53,6 +53,34 @@ std::string package_of(std::string_view path) {
   return std::string(path.substr(0, path.find('/', begin)));
 }
 
+/// "python3.10" or "python3.13t" of ".../lib/python3.10/site-packages/...": "310", "313t"; empty where no folder says so.
+std::string tag_of_library(std::string_view path) {
+  std::string tag;
+  for (std::size_t at = path.find("/python"); at != std::string_view::npos; at = path.find("/python", at + 1)) {
+    const std::string_view name = path.substr(at + 7, path.find('/', at + 1) - at - 7);
+    if (!name.starts_with("2.") && !name.starts_with("3.")) continue;
+    tag = name;
+    tag.erase(1, 1);
+  }
+  return tag;
+}
+
+void add_module(Survey& survey, const Node& node, std::string_view name) {
+  const auto tag = module_tag(name);
+  if (!tag) return;
+  const bool in_site = in_site_packages(node.path);
+  if (tag->starts_with("cpython-")) {
+    std::string_view build = tag->substr(8);
+    if (build.ends_with('m')) build.remove_suffix(1);  // pymalloc, up to 3.7: always
+    const std::string library = tag_of_library(node.path);
+    if (library.empty() || library != build) {
+      if (survey.tagged_modules.size() < max_tagged_modules) survey.tagged_modules.push_back(node);
+      return;
+    }
+  }
+  if (in_site && node.path.find(".libs/") == std::string::npos) survey.sound_packages.insert(package_of(node.path));
+}
+
 void add_machine(SiteMachines& machines, RootView& root, const Node& node, std::uint16_t machine) {
   ++machines.files[machine];
   if (machines.example.contains(machine)) return;
@@ -60,6 +88,17 @@ void add_machine(SiteMachines& machines, RootView& root, const Node& node, std::
 }
 
 }  // namespace
+
+std::optional<std::string_view> module_tag(std::string_view name) {
+  if (!name.ends_with(".so") || name.starts_with("lib")) return std::nullopt;
+  name.remove_suffix(3);
+  const std::size_t dot = name.find('.');
+  if (dot == std::string_view::npos) return std::string_view();
+  std::string_view tag = name.substr(dot + 1);
+  if (!tag.starts_with("cpython-")) return tag == "abi3" || tag.starts_with("abi3-") ? std::optional(tag.substr(0, 4)) : std::nullopt;
+  const std::size_t end = tag.find('-', 8);
+  return tag.substr(0, end);
+}
 
 bool is_python_name(std::string_view name) {
   if (!name.starts_with("python")) return false;
@@ -95,6 +134,7 @@ Survey take_survey(RootView& root, const std::set<std::string>& path_folders) {
       auto& files = survey.path_files[std::string(folder)];
       if (files.size() < 256) files.push_back(node);
     }
+    if (name.ends_with(".so") && node.type == EntryType::file) add_module(survey, node, name);
     if (!in_site_packages(node.path)) return;
     const std::uint16_t machine = node.elf_machine != 0 ? node.elf_machine : machine_in_name(name);
     if (machine != 0) {
