@@ -16,6 +16,7 @@
 #include "facts/secrets.hpp"
 #include "facts/spark_needs.hpp"
 #include "facts/system.hpp"
+#include "facts/system_packages.hpp"
 #include "facts/worker.hpp"
 
 namespace imgforge {
@@ -135,11 +136,8 @@ Facts facts_from_image(const Image& image, RootView& root, const Knowledge& know
   facts.image_size = LazyFact<ImageSize>([&image, &root] { return read_image_size(image, root); });
   facts.waste = LazyFact<Waste>([&root] { return read_waste(root); });
   facts.has_path = [reader](const std::string& path) { return Fact<bool>::known(reader->exists(path)); };
-  facts.system_packages = LazyFact<std::map<std::string, std::string>>([reader] {
-    using Packages = Fact<std::map<std::string, std::string>>;
-    const auto& packages = reader->packages();
-    return packages.empty() ? Packages::absent() : Packages::known(packages, {reader->package_evidence()});
-  });
+  facts.system_packages =
+      LazyFact<std::map<std::string, std::string>>([reader] { return read_system_packages(*reader); });
   facts.site_machines = LazyFact<SiteMachines>([reader] {
     const SiteMachines& machines = reader->survey().machines;
     std::vector<Evidence> evidence;
