@@ -392,18 +392,24 @@ std::vector<Node> RootView::find(std::string_view pattern) {
 }
 
 void RootView::walk(const std::function<void(const Node&)>& visit) {
+  state_->loader.looking_for(every_file);
   state_->walk(
       "", state_->root_parts(), [](const std::string&) { return true; }, visit);
 }
 
-void RootView::read_all() { state_->loader.load_all(); }
+void RootView::read_all() {
+  state_->loader.looking_for(every_file);
+  state_->loader.load_all();
+}
 
 std::optional<Proof> RootView::proof() const { return state_->loader.proof(); }
 
 ReadCost RootView::cost() const { return state_->loader.cost(); }
 
 std::string RootView::layer_name(std::size_t layer) const {
-  const LayerBlob& blob = state_->image.layers().at(layer);
+  // The root of an image without layers is in none.
+  if (layer >= state_->image.layers().size()) return "";
+  const LayerBlob& blob = state_->image.layers()[layer];
   if (blob.digest) return blob.digest->to_string();
   return blob.diff_id ? blob.diff_id->to_string() : std::string();
 }

@@ -281,3 +281,15 @@ TEST_CASE("sixty thousand files in one folder", "[root]") {
   CHECK(at(root, "/many/file7") == "absent");
   CHECK(at(root, "/many/file59999").empty());
 }
+
+TEST_CASE("hostile: an image without layers has a root, in none of them", "[root][hostile]") {
+  MemoryImage image;
+  RootView root(image, {});
+  const Lookup found = root.lookup("/");
+  REQUIRE(found.status == Lookup::Status::found);
+  CHECK(found.node->type == EntryType::directory);
+  CHECK(root.layer_name(found.node->layer).empty());
+  CHECK(at(root, "/etc") == "absent");
+  CHECK(root.list("/").empty());
+  CHECK_FALSE(root.proof());
+}
