@@ -392,13 +392,11 @@ std::vector<Node> RootView::find(std::string_view pattern) {
 }
 
 void RootView::walk(const std::function<void(const Node&)>& visit) {
-  state_->loader.looking_for(every_file);
   state_->walk(
       "", state_->root_parts(), [](const std::string&) { return true; }, visit);
 }
 
 void RootView::read_all() {
-  state_->loader.looking_for(every_file);
   state_->loader.load_all();
 }
 
