@@ -1,7 +1,11 @@
 #include "progress.hpp"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
+
+#include <algorithm>
+#include <utility>
 
 #include "base/text.hpp"
 #include "options.hpp"
@@ -10,8 +14,42 @@ namespace imgforge {
 
 namespace {
 
-constexpr std::chrono::milliseconds between_lines{100};
+using namespace std::chrono_literals;
+
+constexpr auto between_drawings = 100ms;
+constexpr auto between_plain_lines = 10s;
+constexpr auto forgotten_after = 2s;  // of a layer only a part may be wanted, which nobody says
 constexpr std::size_t longest_name = 60;
+constexpr std::size_t longest_question = 100;
+constexpr std::size_t most_lines = 8;
+
+/// At most `bytes` bytes, and no half character.
+std::string cut(std::string text, std::size_t bytes) {
+  if (text.size() <= bytes) return text;
+  while (bytes != 0 && (static_cast<unsigned char>(text[bytes]) & 0xC0) == 0x80) --bytes;
+  text.resize(bytes);
+  return text;
+}
+
+std::size_t terminal_width() {
+  winsize size{};
+  const bool known = ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
+  return known ? size.ws_col - 1u : 79u;  // the last column would wrap
+}
+
+std::string amount(std::uint64_t done, std::uint64_t total) {
+  return total == 0 ? human_size(done) : human_size(done) + " of " + human_size(total);
+}
+
+std::string rate(std::uint64_t bytes, std::chrono::steady_clock::duration time) {
+  if (time < 500ms) return "";
+  const double seconds = std::chrono::duration<double>(time).count();
+  return fmt::format(", {}/s", human_size(static_cast<std::uint64_t>(static_cast<double>(bytes) / seconds)));
+}
+
+std::string looking_for(std::string_view question) {
+  return question.empty() ? "" : ", looking for " + cut(escape_for_display(question.substr(0, 400)), longest_question);
+}
 
 }  // namespace
 
@@ -21,39 +59,56 @@ ProgressMode progress_mode(const std::string& text) {
   return ::isatty(STDERR_FILENO) == 1 ? ProgressMode::line : ProgressMode::none;
 }
 
-Progress::Progress(std::string name, ProgressMode mode)
-    : name_(display_safe(name).substr(0, longest_name)), mode_(mode) {}
+Progress::Progress(std::string name, ProgressMode mode) : name_(cut(display_safe(name), longest_name)), mode_(mode) {}
 
 Progress::~Progress() {
-  if (shown_) tell("\r\x1b[K");
+  if (lines_ == 0) return;
+  tell(lines_ > 1 ? fmt::format("\r\x1b[{}A\x1b[J", lines_ - 1) : "\r\x1b[J");
 }
 
 void Progress::show(const ReadProgress& now) {
-  if (mode_ == ProgressMode::line) show_line(now);
-  if (mode_ == ProgressMode::plain) show_plain(now);
+  if (mode_ == ProgressMode::none) return;
+  const Time time = std::chrono::steady_clock::now();
+  const auto [place, inserted] = layers_.try_emplace(now.layer);
+  Layer& layer = place->second;
+  const bool is_new = inserted || now.layer_done < layer.done;  // or it is read again
+  if (is_new) layer = {.first = now.layer_done, .began = time, .told = time};
+  layer.done = now.layer_done;
+  layer.total = now.layer_total;
+  layer.heard = time;
+  if (mode_ == ProgressMode::plain)
+    tell_plain(now, layer, is_new, time);
+  else if (time - drawn_ >= between_drawings)
+    draw(now, time);
+  if (layer.total != 0 && layer.done >= layer.total) layers_.erase(place);
 }
 
-void Progress::show_line(const ReadProgress& now) {
-  const auto time = std::chrono::steady_clock::now();
-  if (time - last_ < between_lines) return;
-  last_ = time;
-  shown_ = true;
-  const double seconds = std::chrono::duration<double>(time - began_).count();
-  std::string line =
-      fmt::format("\r\x1b[Kreading {}: layer {} of {}, {}", name_, now.layer + 1, now.layers, human_size(now.done));
-  if (now.total != 0) line += " of " + human_size(now.total);
-  if (seconds > 0.5)
-    line += fmt::format(", {}/s", human_size(static_cast<std::uint64_t>(static_cast<double>(now.done) / seconds)));
-  tell(line);
+void Progress::draw(const ReadProgress& now, Time time) {
+  drawn_ = time;
+  std::erase_if(layers_, [&](const auto& layer) { return time - layer.second.heard > forgotten_after; });
+  const std::size_t width = terminal_width();
+  std::string text = lines_ > 1 ? fmt::format("\r\x1b[{}A\x1b[J", lines_ - 1) : "\r\x1b[J";
+  text += cut(fmt::format("reading {}: {}", name_, amount(now.done, now.total)), width);
+  lines_ = 1;
+  const std::string question = looking_for(now.question);
+  for (const auto& [number, layer] : layers_) {
+    if (lines_ == most_lines) break;
+    ++lines_;
+    text += "\n" + cut(fmt::format("  layer {} of {}: {}{}{}", number + 1, std::max(now.layers, number + 1),
+                                   amount(layer.done, layer.total), rate(layer.done - layer.first, time - layer.began),
+                                   question),
+                       width);
+  }
+  tell(text);
 }
 
-void Progress::show_plain(const ReadProgress& now) {
-  if (now.layer == layer_) return;
-  layer_ = now.layer;
-  std::string line =
-      fmt::format("imgforge: reading {}: layer {} of {}, {}", name_, now.layer + 1, now.layers, human_size(now.done));
-  if (now.total != 0) line += " of " + human_size(now.total);
-  tell(line + "\n");
+void Progress::tell_plain(const ReadProgress& now, Layer& layer, bool is_new, Time time) const {
+  const bool ends = layer.total != 0 && layer.done >= layer.total;
+  if (!is_new && !ends && time - layer.told < between_plain_lines) return;
+  layer.told = time;
+  tell(fmt::format("imgforge: reading {}: layer {} of {}: {}{}{}\n", name_, now.layer + 1,
+                   std::max(now.layers, now.layer + 1), amount(layer.done, layer.total),
+                   rate(layer.done - layer.first, time - layer.began), looking_for(now.question)));
 }
 
 }  // namespace imgforge

@@ -24,7 +24,7 @@ void add_reading_options(CLI::App& command, ReadingOptions& options) {
   command.add_flag("--no-cache", options.no_cache, "Neither use nor keep what was learned of layers")->excludes(cache);
   command
       .add_option("--progress", options.progress,
-                  "auto: a line on a terminal; plain: a line for each layer, for logs; none")
+                  "auto: lines on a terminal; plain: lines of each layer that is read, for logs; none")
       ->check(CLI::IsMember({"auto", "plain", "none"}))
       ->type_name("MODE")
       ->capture_default_str();

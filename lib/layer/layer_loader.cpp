@@ -66,7 +66,12 @@ void LayerLoader::count(std::size_t number, std::uint64_t bytes) {
   if (!options_.progress) return;
   progress_done_ += bytes;
   const std::uint64_t done = bytes_total_ == 0 ? progress_done_ : std::min(progress_done_, bytes_total_);
-  options_.progress({done, bytes_total_, number, layers_.size()});
+  if (layer_done_.size() <= number) layer_done_.resize(number + 1);
+  layer_done_[number] += bytes;
+  const std::uint64_t size = number < layers_.size() ? image_.layers()[number].size : 0;
+  // A layer may be read again for a content that was not kept.
+  if (size != 0 && layer_done_[number] > size) layer_done_[number] = bytes;
+  options_.progress({done, bytes_total_, number, layers_.size(), layer_done_[number], size, question_});
 }
 
 LayerLimits LayerLoader::limits() {
@@ -217,7 +222,7 @@ void LayerLoader::load_before_config() {
   const CapturePolicy policy = [&](const Entry& entry, std::size_t position) {
     const Capture usual = policy_(entry, position);
     const bool program = entry.type == EntryType::file && (entry.mode & 0111) != 0;
-    return usual.limit == 0 && program ? Capture{.limit = start_of_program, .prefix = true} : usual;
+    return usual.limit == 0 && program ? Capture{.limit = start_of_program, .prefix = true, .judge = usual.judge} : usual;
   };
   std::vector<StreamedLayer> passed;
   image_.stream_layers([&](ByteReader& reader, std::uint64_t) {

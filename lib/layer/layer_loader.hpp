@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "image/source.hpp"
@@ -29,6 +30,8 @@ class LayerLoader {
   LayerLoader& operator=(const LayerLoader&) = delete;
 
   std::size_t size() const { return layers_.size(); }
+  /// What the reading that follows is for; progress tells it. Not while a layer is read.
+  void looking_for(std::string_view question) { question_ = question; }
   /// The index of a layer, read if it was not.
   const LayerIndex& index(std::size_t number);
   /// Reads all that is missing, in parallel, the longest first.
@@ -74,10 +77,12 @@ class LayerLoader {
   RootOptions options_;
   CapturePolicy policy_;
   std::vector<Layer> layers_;
+  std::string question_;
   mutable std::mutex mutex_;  // of what follows
   std::uint64_t bytes_read_ = 0;
   std::uint64_t bytes_total_ = 0;
   std::uint64_t progress_done_ = 0;
+  std::vector<std::uint64_t> layer_done_;  // bytes, as progress tells it; by layer
   std::uint64_t capture_bytes_left_ = 192 << 20;  // of all layers together
   std::size_t passes_again_ = 0;                  // of layers, for single contents
 };

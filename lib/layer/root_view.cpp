@@ -16,6 +16,8 @@ namespace imgforge {
 
 namespace {
 
+constexpr std::string_view every_file = "every file";
+
 std::string to_path(const CanonicalPath& components) {
   if (components.empty()) return "/";
   std::string path;
@@ -181,6 +183,7 @@ struct RootView::State {
   }
 
   Lookup lookup(std::string_view path, bool follow_last) {
+    loader.looking_for(path);
     Lookup result;
     std::vector<std::string> components = parts_of(path);
     CanonicalPath here;
@@ -362,10 +365,12 @@ std::optional<std::string> RootView::read_prefix(const Node& node, std::size_t s
   if (node.type != EntryType::file) return std::nullopt;
   const std::size_t wanted = std::min<std::uint64_t>(size, node.size);
   if (wanted == 0) return std::string();
+  state_->loader.looking_for(node.path);
   return state_->loader.content(node.layer, node.entry, wanted);
 }
 
 std::vector<Node> RootView::list(std::string_view path) {
+  state_->loader.looking_for(path);
   std::vector<State::Part> parts = state_->root_parts();
   std::vector<Node> nodes;
   const Lookup found = lookup(path);
@@ -381,6 +386,7 @@ std::vector<Node> RootView::list(std::string_view path) {
 
 std::vector<Node> RootView::find(std::string_view pattern) {
   const std::string absolute = pattern.starts_with('/') ? std::string(pattern) : "/" + std::string(pattern);
+  state_->loader.looking_for(pattern);
   std::vector<Node> nodes;
   state_->walk(
       "", state_->root_parts(), [&](const std::string& folder) { return may_hold_match(absolute, folder); },
@@ -392,11 +398,13 @@ std::vector<Node> RootView::find(std::string_view pattern) {
 }
 
 void RootView::walk(const std::function<void(const Node&)>& visit) {
+  state_->loader.looking_for(every_file);
   state_->walk(
       "", state_->root_parts(), [](const std::string&) { return true; }, visit);
 }
 
 void RootView::read_all() {
+  state_->loader.looking_for(every_file);
   state_->loader.load_all();
 }
 

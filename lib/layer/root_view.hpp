@@ -76,6 +76,9 @@ struct ReadProgress {
   std::uint64_t total = 0;  // 0 where nobody knows
   std::size_t layer = 0;    // that the last bytes came from
   std::size_t layers = 0;
+  std::uint64_t layer_done = 0;   // bytes of that layer since it was begun
+  std::uint64_t layer_total = 0;  // of its blob; 0 where nobody knows. Of a table of contents only a part is read
+  std::string_view question;      // what is looked for: a path, a pattern, "every file"; not escaped. For this call only
 };
 
 struct RootOptions {
