@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/digest.hpp"
@@ -10,6 +11,7 @@
 #include "base/text.hpp"
 #include "check/checker.hpp"
 #include "check/ignores.hpp"
+#include "check/structure_check.hpp"
 #include "command.hpp"
 #include "facts/from_image.hpp"
 #include "options.hpp"
@@ -29,6 +31,8 @@ struct VerifyOptions {
   ReadingOptions reading;
   std::string depth = "full";
   std::vector<std::string> select;
+  std::vector<std::string> structure_files;
+  std::vector<StructureTests> structure_tests;  // of those
   std::string recipe;
   std::string target;
   OutputOptions output;
@@ -50,6 +54,37 @@ std::optional<Recipe> recipe_of_file(const std::string& path) {
   return parse.recipe;
 }
 
+/// The tests of --structure-test; faults in them end the run before any image is opened.
+std::vector<StructureTests> structure_tests_of(const std::vector<std::string>& files) {
+  constexpr std::uint64_t limit = 1 << 20;
+  std::vector<StructureTests> all;
+  std::string at_fault;
+  for (const std::string& file : files) {
+    StructureParse parse = parse_structure_tests(read_file(file, limit), file);
+    for (const Diagnostic& diagnostic : parse.diagnostics) tell(to_string(diagnostic));
+    if (parse.tests) {
+      all.push_back(std::move(*parse.tests));
+    } else if (at_fault.empty()) {
+      at_fault = file;
+    }
+  }
+  if (!at_fault.empty()) throw Error(ErrorKind::file, fmt::format("the tests in {} are at fault, so no image can be held against them", at_fault));
+  return all;
+}
+
+/// "--structure-test FILE...": what is written behind the first is taken for an image by the parser of arguments, and no
+/// image is called like this.
+void move_structure_files(VerifyOptions& options) {
+  if (options.structure_files.empty()) return;
+  std::vector<std::string> images;
+  for (std::string& name : options.images) {
+    const bool named = name.ends_with(".yaml") || name.ends_with(".yml") || name.ends_with(".json");
+    (named && name.find(':') == std::string::npos ? options.structure_files : images).push_back(std::move(name));
+  }
+  options.images = std::move(images);
+  if (options.images.empty()) throw Error(ErrorKind::usage, "IMAGE is required", "imgforge verify IMAGE --structure-test FILE...");
+}
+
 Subject verify_one(const std::string& name, const SourceOptions& source, const VerifyOptions& options, const std::optional<Recipe>& given,
                    std::optional<Runner> target, const Knowledge& knowledge, const Date& today, LayerCache* cache) {
   Subject subject;
@@ -64,7 +99,12 @@ Subject verify_one(const std::string& name, const SourceOptions& source, const V
     };
     if (!image->config_comes_last()) describe();
     Progress progress(subject.name, progress_mode(options.reading.progress));
-    root = std::make_unique<RootView>(*image, root_options(options.reading, *image, cache, progress));
+    RootOptions reading = root_options(options.reading, *image, cache, progress);
+    // What a test of contents wants is kept in passing, so that no layer is read twice for it.
+    for (std::string& path : paths_wanted_by(options.structure_tests, image->config_comes_last() ? ImageConfig{} : image->config()))
+      reading.capture_paths.push_back(std::move(path));
+    if (wants_many_contents(options.structure_tests)) reading.cache = nullptr;
+    root = std::make_unique<RootView>(*image, std::move(reading));
     if (image->config_comes_last()) describe();  // the view has read it all
     subject.depth = options.depth == "contract" ? Depth::contract : Depth::full;
     const Facts facts = facts_from_image(*image, *root, knowledge, subject.depth);
@@ -96,6 +136,12 @@ Subject verify_one(const std::string& name, const SourceOptions& source, const V
     for (const std::string& text : options.ignores) ignores.add_option(text);
     ignores.apply(subject.outcome, today, judging, SubjectKind::image);
     subject.outcome.warnings = ignores.warnings(today);
+    if (!options.structure_tests.empty()) {
+      check_structure(options.structure_tests, image->config(), *root, subject.outcome);
+      std::stable_sort(subject.outcome.findings.begin(), subject.outcome.findings.end(),
+                       [](const Finding& one, const Finding& other) { return one.level > other.level; });
+      subject.outcome.verdict = verdict_of(subject.outcome, judging);
+    }
     if (options.output.format == ReportFormat::json) {
       auto values = std::make_shared<nlohmann::json>();
       auto evidence = std::make_shared<nlohmann::json>();
@@ -135,13 +181,15 @@ std::vector<SourceOptions> platforms_to_verify(const std::string& name, const Ve
   return result;
 }
 
-int verify(const VerifyOptions& options) {
+int verify(VerifyOptions options) {
+  move_structure_files(options);
   std::optional<Runner> target;
   if (!options.target.empty()) target = target_of(options.target);
   for (const std::string& text : options.ignores) Ignores().add_option(text);  // before any image is opened
   for (const std::string& id : options.select) rule_named(id);
   const Knowledge knowledge = load_knowledge(options.knowledge);
   const std::optional<Recipe> recipe = recipe_of_file(options.recipe);
+  options.structure_tests = structure_tests_of(options.structure_files);
   const std::unique_ptr<LayerCache> cache = open_cache(options.reading);
   Report report{{}, date_or_today(options.today), knowledge.version(), *parse_level(options.fail_on)};
   for (const std::string& name : options.images) {
@@ -174,9 +222,12 @@ void add_verify(CLI::App& app, Action& action) {
       "  imgforge verify --recipe worker.yaml docker-archive:worker.tar\n"
       "  imgforge verify --depth contract --select beam/boot-missing europe-docker.pkg.dev/PROJECT/REPO/worker:1\n"
       "  imgforge verify --format json --strict oci:build/worker\n"
+      "  imgforge verify oci:build/worker --structure-test tests/image.yaml\n"
       "  docker save worker:1 | imgforge verify docker-archive:-");
   command->add_option("IMAGE", options->images, "Images to verify")->required()->type_name("");
   command->add_option("--recipe", options->recipe, "Hold the image against this recipe instead of the one in its label")->type_name("FILE");
+  command->add_option("--structure-test", options->structure_files, "Hold the image against a file of container-structure-test, too; several may be given")
+      ->type_name("FILE...")->expected(1)->take_all();
   command->add_option("--target", options->target, "dataflow, dataflow-flex, spark-serverless or portable, where no recipe says it")->type_name("TARGET");
   add_image_options(*command, options->image);
   command->add_flag("--all-platforms", options->all_platforms, "Every image of an index, each a subject of its own")->excludes("--platform");

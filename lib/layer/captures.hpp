@@ -10,7 +10,8 @@
 
 namespace imgforge {
 
-/// The static table, and `paths` (absolute, as the config writes them) beside it.
+/// The static table, and `paths` (absolute, as the config writes them) beside it; of globs, "/usr/share/doc/*/copyright"
+/// alone is one.
 CapturePolicy standard_captures(std::vector<std::string> paths);
 
 /// Stands for the static table: another table has another number. For what is kept between runs.

@@ -37,6 +37,7 @@ std::string write(const Report& report, ReportFormat format, const TextStyle& st
 std::string_view report_json_schema() { return {imgforge_report_schema_begin, imgforge_report_schema_end}; }
 
 std::string rule_url(std::string_view rule) {
+  if (rule.starts_with("structure-test/")) return "https://imgforge.dev/docs/structure-tests.md";
   // The anchor that GitHub and GitLab make of the heading.
   std::string url = "https://imgforge.dev/docs/rules.md#";
   for (const char c : rule) {
