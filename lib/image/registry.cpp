@@ -37,28 +37,37 @@ class Places {
   }
 
   /// What `action` makes of the first place where it does not fail. A mirror that could not be reached is not asked
-  /// again. The error is the registry's own, with what the mirrors said. Thread-safe.
+  /// again. The error is the registry's own, with what the mirrors said. Thread-safe, as all of it.
   template <class Action>
-  auto ask(Action action) const -> decltype(action(std::shared_ptr<RegistrySession>())) {
+  auto ask(Action action) const -> decltype(action(std::shared_ptr<RegistrySession>(), std::size_t())) {
     std::string mirrors;
     for (std::size_t i = 0; i + 1 < sessions_.size(); ++i) {
       std::string failure = failure_of(i);
       if (failure.empty()) {
         try {
-          return action(sessions_[i]);
+          return action(sessions_[i], i);
         } catch (const Error& error) {
-          failure = fmt::format("; its mirror {} failed before: {}", sessions_[i]->reference().host(), error.message());
-          if (error.kind() == ErrorKind::image_network || error.kind() == ErrorKind::image_access) fail(i, failure);
+          failure = fail(i, error);
         }
       }
       mirrors += failure;
     }
     try {
-      return action(sessions_.back());
+      return action(sessions_.back(), sessions_.size() - 1);
     } catch (const Error& error) {
       if (mirrors.empty()) throw;
       throw Error(error.kind(), error.message() + mirrors, error.hint());
     }
+  }
+
+  /// The first place behind `place`, which failed in the middle of something, that did not fail before; `place` becomes
+  /// its number. Null behind the last one.
+  std::shared_ptr<RegistrySession> next(std::size_t& place, const Error& failure) const {
+    if (place + 1 == sessions_.size()) return nullptr;
+    fail(place, failure);
+    do ++place;
+    while (place + 1 != sessions_.size() && !failure_of(place).empty());
+    return sessions_[place];
   }
 
  private:
@@ -66,9 +75,13 @@ class Places {
     const std::lock_guard lock(mutex_);
     return failed_[place];
   }
-  void fail(std::size_t place, const std::string& why) const {
+  /// What to say of it.
+  std::string fail(std::size_t place, const Error& error) const {
+    std::string why =
+        fmt::format("; its mirror {} failed before: {}", sessions_[place]->reference().host(), error.message());
     const std::lock_guard lock(mutex_);
-    failed_[place] = why;
+    if (error.kind() == ErrorKind::image_network || error.kind() == ErrorKind::image_access) failed_[place] = why;
+    return why;
   }
 
   std::vector<std::shared_ptr<RegistrySession>> sessions_;  // the registry itself is the last one
@@ -82,8 +95,8 @@ class RegistryStore final : public BlobStore {
 
   std::unique_ptr<ByteReader> open_blob(const Descriptor& descriptor, std::string_view what) const override {
     try {
-      return places_->ask([&](std::shared_ptr<RegistrySession> session) {
-        return open_registry_blob(std::move(session), descriptor, what);
+      return places_->ask([&](std::shared_ptr<RegistrySession> session, std::size_t place) {
+        return open_registry_blob(std::move(session), descriptor, what, others(place));
       });
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::image_not_found || descriptor.urls.empty()) throw;
@@ -94,20 +107,24 @@ class RegistryStore final : public BlobStore {
   std::unique_ptr<ByteReader> open_blob_range(const Descriptor& descriptor, std::string_view what, std::uint64_t offset,
                                               std::uint64_t length) const override {
     if (!ranges_) return nullptr;
-    auto reader = places_->ask([&](std::shared_ptr<RegistrySession> session) {
-      return open_registry_blob_range(std::move(session), descriptor, what, offset, length);
+    auto reader = places_->ask([&](std::shared_ptr<RegistrySession> session, std::size_t place) {
+      return open_registry_blob_range(std::move(session), descriptor, what, offset, length, others(place));
     });
     if (!reader) ranges_ = false;
     return reader;
   }
 
   std::unique_ptr<ByteReader> open_manifest(const Descriptor& descriptor) const override {
-    return places_->ask([&](std::shared_ptr<RegistrySession> session) {
-      return open_registry_manifest(std::move(session), descriptor);
+    return places_->ask([&](std::shared_ptr<RegistrySession> session, std::size_t place) {
+      return open_registry_manifest(std::move(session), descriptor, others(place));
     });
   }
 
  private:
+  OtherPlaces others(std::size_t place) const {
+    return [places = places_, place](const Error& failure) mutable { return places->next(place, failure); };
+  }
+
   std::shared_ptr<const Places> places_;
   mutable std::atomic<bool> ranges_ = true;  // until a server shows that it knows none: then it is not asked again
 };
@@ -165,7 +182,8 @@ OpenedSource open_registry_source(std::string_view name, const SourceOptions& op
     throw Error(ErrorKind::usage, "it is no image reference: " + why,
                 "as in python:3.11, or europe-docker.pkg.dev/PROJECT/REPOSITORY/IMAGE:TAG");
   const auto places = std::make_shared<const Places>(*reference, options);
-  Document top = places->ask([](const std::shared_ptr<RegistrySession>& session) { return top_document(*session); });
+  Document top =
+      places->ask([](const std::shared_ptr<RegistrySession>& session, std::size_t) { return top_document(*session); });
   return {std::make_shared<RegistryStore>(places), std::move(top), {}, reference->to_full_string()};
 }
 

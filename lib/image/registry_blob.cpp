@@ -36,9 +36,10 @@ std::string wrong_range(const HttpResponse& response, std::uint64_t first, std::
 /// The bytes from `begin` to `end` of a blob or a manifest, over as many connections as it takes.
 class BlobReader final : public ByteReader {
  public:
-  BlobReader(std::shared_ptr<RegistrySession> session, std::string path, std::string_view accept,
+  BlobReader(std::shared_ptr<RegistrySession> session, OtherPlaces elsewhere, std::string path, std::string_view accept,
              const Descriptor& descriptor, std::string_view what, std::uint64_t begin, std::uint64_t end)
       : session_(std::move(session)),
+        elsewhere_(std::move(elsewhere)),
         path_(std::move(path)),
         accept_(accept),
         descriptor_(descriptor),
@@ -92,33 +93,63 @@ class BlobReader final : public ByteReader {
     if (position_ >= broke_at_ + worthwhile) budget_ = RetryBudget(session_->retry_policy());
     broke_at_ = position_;
     budget_.spend(std::chrono::duration_cast<std::chrono::milliseconds>(spent));
-    for (;;) {
-      if (++resumes_ > most_resumes) give_up(fmt::format("{} (and so {} times)", why, most_resumes));
-      if (!budget_.wait()) give_up(why);
-      const bool by_range = ranges_ && position_ != 0;
-      RegistryRequest request{path_, accept_, what_};
-      if (by_range) request.range = {position_, end_ - 1};
-      RegistryAnswer answer = session_->ask(request);
-      const int status = answer.response.status();
-      if (by_range && status == 206) {
-        const std::string wrong = wrong_range(answer.response, position_, end_ - 1, descriptor_.size);
-        if (wrong.empty()) {
-          response_.emplace(std::move(answer.response));
-          return;
-        }
-        ranges_ = false;
-      } else if (status == 200) {
-        const std::optional<std::uint64_t> length = answer.response.content_length();
-        if (length && *length != descriptor_.size)
-          throw_size_mismatch(what_, descriptor_.digest, descriptor_.size, *length);
-        response_.emplace(std::move(answer.response));
-        if (skip()) return;
-      } else if (by_range && knows_no_range(status)) {
-        ranges_ = false;
-      } else if (!is_worth_retrying(answer.response)) {
-        session_->throw_refused(answer, what_);
+    for (bool moved = false;;) {
+      try {
+        if (!moved) spend_attempt(why);
+        moved = false;
+        if (go_on()) return;
+      } catch (const Error& error) {
+        response_.reset();
+        moved = move_on(error);
+        if (moved) continue;
+        if (places_left_.empty()) throw;
+        throw Error(error.kind(), error.message() + places_left_, error.hint());
       }
     }
+  }
+
+  void spend_attempt(const std::string& why) {
+    if (++resumes_ > most_resumes) give_up(fmt::format("{} (and so {} times)", why, most_resumes));
+    if (!budget_.wait()) give_up(why);
+  }
+
+  /// Asks for the rest. Whether it comes now; where not, the same may be tried again. Throws where that is pointless.
+  bool go_on() {
+    const bool by_range = ranges_ && position_ != 0;
+    RegistryRequest request{path_, accept_, what_};
+    if (by_range) request.range = {position_, end_ - 1};
+    RegistryAnswer answer = session_->ask(request);
+    const int status = answer.response.status();
+    if (by_range && status == 206) {
+      if (wrong_range(answer.response, position_, end_ - 1, descriptor_.size).empty()) {
+        response_.emplace(std::move(answer.response));
+        return true;
+      }
+      ranges_ = false;
+    } else if (status == 200) {
+      const std::optional<std::uint64_t> length = answer.response.content_length();
+      if (length && *length != descriptor_.size)
+        throw_size_mismatch(what_, descriptor_.digest, descriptor_.size, *length);
+      response_.emplace(std::move(answer.response));
+      return skip();
+    } else if (by_range && knows_no_range(status)) {
+      ranges_ = false;
+    } else if (!is_worth_retrying(answer.response)) {
+      session_->throw_refused(answer, what_);
+    }
+    return false;
+  }
+
+  /// To the next place, where there is one: what came so far stays, and the rest comes from there.
+  bool move_on(const Error& failure) {
+    std::shared_ptr<RegistrySession> next = elsewhere_ ? elsewhere_(failure) : nullptr;
+    if (!next) return false;
+    places_left_ += fmt::format("; its mirror {} failed before: {}", session_->reference().host(), failure.message());
+    session_ = std::move(next);
+    budget_ = RetryBudget(session_->retry_policy());
+    resumes_ = 0;
+    ranges_ = true;
+    return true;
   }
 
   /// Passes over what was handed out before. False where the connection broke meanwhile.
@@ -140,6 +171,8 @@ class BlobReader final : public ByteReader {
   }
 
   std::shared_ptr<RegistrySession> session_;
+  OtherPlaces elsewhere_;
+  std::string places_left_;  // what happened there, for a last message
   std::string path_;
   std::string_view accept_;
   Descriptor descriptor_;
@@ -154,12 +187,14 @@ class BlobReader final : public ByteReader {
   bool ranges_ = true;
 };
 
-std::unique_ptr<ByteReader> open_whole(std::shared_ptr<RegistrySession> session, const std::string& path,
-                                       std::string_view accept, const Descriptor& descriptor, std::string_view what) {
+std::unique_ptr<ByteReader> open_whole(std::shared_ptr<RegistrySession> session, OtherPlaces elsewhere,
+                                       const std::string& path, std::string_view accept, const Descriptor& descriptor,
+                                       std::string_view what) {
   HttpResponse response = session->open({path, accept, what});
   const std::optional<std::uint64_t> length = response.content_length();
   if (length && *length != descriptor.size) throw_size_mismatch(what, descriptor.digest, descriptor.size, *length);
-  auto reader = std::make_unique<BlobReader>(std::move(session), path, accept, descriptor, what, 0, descriptor.size);
+  auto reader = std::make_unique<BlobReader>(std::move(session), std::move(elsewhere), path, accept, descriptor, what,
+                                             0, descriptor.size);
   reader->take(std::move(response));
   return reader;
 }
@@ -169,13 +204,14 @@ std::string path_of(const Descriptor& descriptor) { return "blobs/" + descriptor
 }  // namespace
 
 std::unique_ptr<ByteReader> open_registry_blob(std::shared_ptr<RegistrySession> session, const Descriptor& descriptor,
-                                               std::string_view what) {
-  return open_whole(std::move(session), path_of(descriptor), "", descriptor, what);
+                                               std::string_view what, OtherPlaces elsewhere) {
+  return open_whole(std::move(session), std::move(elsewhere), path_of(descriptor), "", descriptor, what);
 }
 
 std::unique_ptr<ByteReader> open_registry_blob_range(std::shared_ptr<RegistrySession> session,
                                                      const Descriptor& descriptor, std::string_view what,
-                                                     std::uint64_t offset, std::uint64_t length) {
+                                                     std::uint64_t offset, std::uint64_t length,
+                                                     OtherPlaces elsewhere) {
   if (length == 0 || offset >= descriptor.size || length > descriptor.size - offset) return nullptr;
   const std::uint64_t last = offset + length - 1;
   RegistryRequest request{path_of(descriptor), "", what};
@@ -193,17 +229,17 @@ std::unique_ptr<ByteReader> open_registry_blob_range(std::shared_ptr<RegistrySes
       const std::string wrong = wrong_range(answer.response, offset, last, descriptor.size);
       if (!wrong.empty()) throw Error(ErrorKind::image_corrupt, fmt::format("{}: {}", what, wrong));
     }
-    auto reader =
-        std::make_unique<BlobReader>(std::move(session), request.path, "", descriptor, what, offset, last + 1);
+    auto reader = std::make_unique<BlobReader>(std::move(session), std::move(elsewhere), request.path, "", descriptor,
+                                               what, offset, last + 1);
     reader->take(std::move(answer.response));
     return reader;
   }
 }
 
 std::unique_ptr<ByteReader> open_registry_manifest(std::shared_ptr<RegistrySession> session,
-                                                   const Descriptor& descriptor) {
-  return open_whole(std::move(session), "manifests/" + descriptor.digest.to_string(), accepted_manifests, descriptor,
-                    "the manifest");
+                                                   const Descriptor& descriptor, OtherPlaces elsewhere) {
+  return open_whole(std::move(session), std::move(elsewhere), "manifests/" + descriptor.digest.to_string(),
+                    accepted_manifests, descriptor, "the manifest");
 }
 
 std::optional<ContentRange> parse_content_range(std::string_view text) noexcept {

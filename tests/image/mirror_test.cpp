@@ -105,6 +105,79 @@ TEST_CASE("a mirror is asked first, and the registry where it fails", "[mirror]"
   }
 }
 
+TEST_CASE("a mirror that breaks in the middle of a layer is left", "[mirror]") {
+  const CleanEnvironment environment;
+  constexpr std::size_t stood = 1000;
+  bool knows_ranges = true;
+  bool registry_fails = false;
+  const std::string layer = TinyImage().layers[1];
+  const std::string target = Digest::of(layer).to_string();
+  std::vector<std::string> ranges;  // that the registry was asked for
+  ScriptedRegistry registry([&](const ReceivedRequest& request) -> std::optional<Reply> {
+    if (!request.target.ends_with(target)) return std::nullopt;
+    if (registry_fails) return reply(404, "");
+    const std::string range = request.header("range");
+    if (range.empty()) return std::nullopt;
+    ranges.push_back(range);
+    if (!knows_ranges) return reply(501, "");
+    return reply(206, layer.substr(stood),
+                 {fmt::format("Content-Range: bytes {}-{}/{}", stood, layer.size() - 1, layer.size())});
+  });
+  std::size_t asked = 0;
+  std::optional<Reply> afterwards;  // the mirror's answer to all but the first
+  ScriptedRegistry mirror([&](const ReceivedRequest& request) -> std::optional<Reply> {
+    if (!request.target.ends_with(target)) return std::nullopt;
+    if (asked++ != 0) return afterwards;
+    const std::string head = fmt::format("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", layer.size());
+    return Reply{head + layer.substr(0, stood), true};
+  });
+  afterwards = reply(503, "");
+  SourceOptions options = with_mirror(registry, mirror.server.host());
+  const auto read = [&] { return read_layer_bytes(*open_image(registry.name(), options), 1); };
+  const std::string rest = fmt::format("bytes={}-{}", stood, layer.size() - 1);
+  SECTION("the registry gives the rest") {
+    const auto image = open_image(registry.name(), options);
+    const auto reader = image->open_layer(1);
+    std::string bytes;
+    char buffer[300];
+    while (const std::size_t count = reader->read(buffer, sizeof buffer)) bytes.append(buffer, count);
+    CHECK(bytes == layer);
+    CHECK(ranges == std::vector<std::string>{rest});
+    CHECK(reader->bytes_again() == 0);
+    const std::size_t before = mirror.server.requests().size();
+    CHECK(read_layer_bytes(*image, 0) == registry.image.layers[0]);
+    CHECK(mirror.server.requests().size() == before);  // it is not asked for other layers either
+  }
+  SECTION("the registry knows no ranges") {
+    knows_ranges = false;
+    CHECK(read() == layer);
+    CHECK(ranges == std::vector<std::string>{rest});
+  }
+  SECTION("the mirror does not have it any more") {
+    afterwards = reply(404, "");
+    CHECK(read() == layer);
+    CHECK(ranges.size() == 1);
+  }
+  SECTION("the mirror has another one now") {
+    afterwards = reply(200, layer + "and more");
+    CHECK(read() == layer);
+  }
+  SECTION("the next mirror gives the rest") {
+    ScriptedRegistry second([&](const ReceivedRequest& request) { return registry.answer(request); });
+    options.mirrors.push_back({registry.server.host(), second.server.host()});
+    CHECK(read() == layer);
+    CHECK(ranges.size() == 1);
+    CHECK(registry.server.requests().empty());
+  }
+  SECTION("the registry does not have it") {
+    registry_fails = true;
+    const Error error = error_of([&] { read(); });
+    CHECK(error.kind() == ErrorKind::image_not_found);
+    CHECK(mentions(error, "layer 2 of 2"));
+    CHECK(mentions(error, "its mirror " + mirror.server.host() + " failed before"));
+  }
+}
+
 TEST_CASE("nobody at the mirror", "[mirror]") {
   const CleanEnvironment environment;
   std::string gone;
