@@ -122,11 +122,34 @@ bool is_utf8(std::string_view text) noexcept {
 
 namespace {
 
+/// Services that run pipelines take commands from what a program prints: "##[name]", "##vso[name]" (Azure) and
+/// "##teamcity[name]" anywhere in a line.
+bool starts_log_command(std::string_view text) noexcept {
+  if (!text.starts_with("##")) return false;
+  std::size_t end = 2;
+  while (end < text.size() && ((text[end] | 0x20) >= 'a' && (text[end] | 0x20) <= 'z')) ++end;
+  return end < text.size() && text[end] == '[';
+}
+
+/// What GitHub's runner skips in front of "::name::", which is a command where a line begins with it.
+bool is_blank(char32_t code) noexcept {
+  return code == ' ' || code == 0xA0 || code == 0x1680 || (code >= 0x2000 && code <= 0x200A) || code == 0x202F ||
+         code == 0x205F || code == 0x3000;
+}
+
 std::string escape(std::string_view text, bool backslashes) {
   std::string result;
   result.reserve(text.size());
+  bool begins = true;  // nothing but blanks so far
   while (!text.empty()) {
     const Character character = decode(text);
+    if ((begins && text.starts_with("::")) || starts_log_command(text)) {
+      result += fmt::format("\\x{:02x}", character.code);
+      text.remove_prefix(1);
+      begins = false;
+      continue;
+    }
+    begins = begins && character.length != 0 && is_blank(character.code);
     if (character.length == 0) {
       result += fmt::format("\\x{:02x}", static_cast<unsigned char>(text.front()));
       text.remove_prefix(1);

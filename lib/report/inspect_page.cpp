@@ -7,6 +7,7 @@
 
 #include "base/text.hpp"
 #include "report/facts_json.hpp"
+#include "report/log_commands.hpp"
 #include "report/style.hpp"
 
 namespace imgforge {
@@ -162,7 +163,7 @@ std::string inspect_json(const Image& image, const Facts& facts, RootView& root)
   }
   const ReadCost cost = root.cost();
   document["cost"] = {{"bytes_read", cost.bytes_read}, {"bytes_total", cost.bytes_total}, {"layers_read", cost.layers_read}, {"layers_total", cost.layers_total}};
-  return document.dump(2, ' ', true) + "\n";
+  return without_log_commands(document.dump(2, ' ', true)) + "\n";
 }
 
 }  // namespace imgforge

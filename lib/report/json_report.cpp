@@ -3,6 +3,7 @@
 #include "base/digest.hpp"
 #include "base/text.hpp"
 #include "report/facts_json.hpp"
+#include "report/log_commands.hpp"
 #include "report/report.hpp"
 
 namespace imgforge {
@@ -124,7 +125,7 @@ std::string to_json(const Report& report) {
   json document = {{"schema", "imgforge.report/v1"}, {"tool", {{"name", "imgforge"}, {"version", IMGFORGE_VERSION}}},
                    {"knowledge", {{"version", report.knowledge_version}}}, {"today", report.today.to_string()}, {"subjects", json::array()}};
   for (const Subject& subject : report.subjects) document["subjects"].push_back(subject_to_json(subject));
-  return document.dump(2, ' ', true) + "\n";
+  return without_log_commands(document.dump(2, ' ', true)) + "\n";
 }
 
 }  // namespace imgforge

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "base/text.hpp"
+#include "report/log_commands.hpp"
 #include "report/report.hpp"
 #include "report/source_lines.hpp"
 
@@ -176,7 +177,7 @@ std::string to_sarif(const Report& report) {
                              {"columnKind", "unicodeCodePoints"},
                              {"invocations", json::array({std::move(invocation)})},
                              {"results", std::move(results)}}})}};
-  return document.dump(2, ' ', true) + "\n";
+  return without_log_commands(document.dump(2, ' ', true)) + "\n";
 }
 
 }  // namespace imgforge

@@ -14,6 +14,17 @@ TEST_CASE("text for a terminal is one harmless line", "[text]") {
   CHECK(escape_for_display("\xed\xa0\x80") == "\\xed\\xa0\\x80");  // a surrogate is no character
 }
 
+TEST_CASE("hostile: text in a log is no command to the service that keeps it", "[text][hostile]") {
+  CHECK(escape_for_display("::error::x") == "\\x3a:error::x");
+  CHECK(display_safe("  \u3000::set-output name=a::b") == "  \u3000\\x3a:set-output name=a::b");
+  CHECK(escape_for_display("x ::y") == "x ::y");
+  CHECK(escape_for_display("a##vso[task.setvariable]b") == "a\\x23#vso[task.setvariable]b");
+  CHECK(display_safe("###[add-path]x") == "#\\x23#[add-path]x");
+  CHECK(escape_for_display("##teamcity[x]") == "\\x23#teamcity[x]");
+  CHECK(escape_for_display("## heading # [x]") == "## heading # [x]");
+  CHECK(display_safe(escape_for_display("##[x]")) == "\\x23#[x]");
+}
+
 TEST_CASE("UTF-8 is told from what only looks like it", "[text]") {
   CHECK(is_utf8(""));
   CHECK(is_utf8("\xf0\x9f\x90\x8d"));

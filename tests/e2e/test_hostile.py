@@ -230,14 +230,16 @@ def test_very_many_entries(verify, tmp_path):
 # Names.
 
 ESCAPE = "\x1b]0;owned\x07\x1b[31mred\u202egnp\u200b\r\n::error::injected\t\x7f\u0085\u2028"
-BAD = [ESCAPE.encode(), b"caf\xe9", b"\xff\xfe\xc0\xaf", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"]]>&lt;x/>\"'", b"\\x1b"]
+BAD = [ESCAPE.encode(), b"caf\xe9", b"\xff\xfe\xc0\xaf", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"]]>&lt;x/>\"'", b"\\x1b",
+       b"##vso[task.setvariable variable=PATH]/x", b"::set-output name=verified::true", b"###[add-path]x"]
 
 
 def nothing_hostile(data, where):
     """Bytes that are UTF-8, without controls but line feeds and what turns text around."""
     text = data.decode()
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]", text), (where, text[:3000])
-    assert not re.search("^::error::injected", text, re.M), where
+    # Commands that services take from logs: lines that begin with "::name", but for our own, and "##name[" anywhere.
+    assert not re.search(r"^\s*::(?!error |warning |notice )|^\s*::error::injected|##[a-z]*\[", text, re.M | re.I), (where, text[:3000])
 
 
 @pytest.mark.parametrize("kind", FORMATS)

@@ -12,7 +12,7 @@ using nlohmann::json;
 namespace {
 
 const std::string hostile =
-    "a\x1b[2J\x07\xff%0A\r\n::error file=x::y, ]]> <b a=\"'&> [x](http://h/) \xef\xbf\xbe \xe2\x80\xae";
+    "a\x1b[2J\x07\xff%0A\r\n::error file=x::y, ]]> <b a=\"'&> [x](http://h/) ##vso[x]y \xef\xbf\xbe \xe2\x80\xae";
 
 Report report_of(Subject subject) { return {{std::move(subject)}, *Date::parse("2026-11-30"), "2026.11.30"}; }
 
@@ -248,6 +248,17 @@ TEST_CASE("JSON: kind, waivers and warnings", "[formats]") {
   const json hostile_subject = json::parse(to_json(report_of(hostile_image())))["subjects"][0];
   CHECK(hostile_subject["ignored"][0]["until"].is_null());
   CHECK(hostile_subject["ignored"][0]["by"].is_null());
+}
+
+TEST_CASE("hostile: no format gives a command to the service that keeps the log", "[formats][hostile]") {
+  for (const std::string_view name : {"text", "json", "sarif", "junit", "github"}) {
+    for (const Subject& subject : {hostile_image(), unreadable()}) {
+      const std::string text = write(report_of(subject), *parse_report_format(name));
+      CAPTURE(text);
+      CHECK(text.find("#vso[x]y") != std::string::npos);
+      CHECK(text.find("##vso[") == std::string::npos);
+    }
+  }
 }
 
 TEST_CASE("every format has a name, and is its own", "[formats]") {
