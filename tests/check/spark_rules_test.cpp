@@ -77,6 +77,15 @@ TEST_CASE("the user spark", "[rules][spark]") {
   CHECK(said("spark/user", with_user(1000, 1000), {.accelerator = Accelerator::none}) == "not applicable");
 }
 
+TEST_CASE("the group spark", "[rules][spark]") {
+  const auto with_group = [](Fact<std::uint32_t> group) {
+    return with([&](SparkNeeds& needs) { needs.group_spark = group; });
+  };
+  CHECK(said("spark/user", with_group(Fact<std::uint32_t>::known(1099)), spark) == "pass");
+  CHECK(said("spark/user", with_group(Fact<std::uint32_t>::known(1000)), spark) == "error");
+  CHECK(said("spark/user", with_group(Fact<std::uint32_t>::absent()), spark) == "error");
+}
+
 TEST_CASE("procps and tini", "[rules][spark]") {
   CHECK(all_of("spark", with([](SparkNeeds& needs) { needs.procps = no(); }), spark) == "spark/procps-missing:error");
   CHECK(all_of("spark", with([](SparkNeeds& needs) { needs.tini = no(); }), spark) == "spark/tini-missing:error");

@@ -1,6 +1,9 @@
 #include "layer/secret_file.hpp"
 
+#include <unistd.h>
+
 #include <catch2/catch.hpp>
+#include <cstdlib>
 
 #include "base/digest.hpp"
 #include "layer/cache_file.hpp"
@@ -60,7 +63,8 @@ TEST_CASE("secret_in: Google's, Docker's and others' files") {
   const std::string account =
       R"({"type": "service_account", "client_email": "a@b", "private_key": ")" + escaped(pem("PRIVATE KEY")) + R"("})";
   CHECK(secret_in("app/key.json", account) == SecretKind::service_account);
-  CHECK(secret_in("app/key.json", R"({"type": "service_account", "private_key": "-----BEGIN ..."})") == SecretKind::none);
+  CHECK(secret_in("app/key.json", R"({"type": "service_account", "private_key": "-----BEGIN ..."})") ==
+        SecretKind::none);
   CHECK(secret_in("app/key.json", account.substr(1)) == SecretKind::none);
   CHECK(secret_in("a/application_default_credentials.json",
                   R"({"type": "authorized_user", "client_id": "x", "refresh_token": ")" + word + R"("})") ==
@@ -90,4 +94,32 @@ TEST_CASE("secret_in: Google's, Docker's and others' files") {
   CHECK(secret_in("root/.npmrc", "//registry.npmjs.org/:_authToken=${NPM_TOKEN}") == SecretKind::none);
   CHECK(secret_in("root/.cache/huggingface/token", std::string("hf") + "_" + std::string(34, 'a')) ==
         SecretKind::access_token);
+}
+
+TEST_CASE("A layer's secrets are judged in passing; neither the index nor the cache has their contents") {
+  using namespace imgforge::test;
+  const std::string key = pem("OPENSSH PRIVATE KEY");
+  MemoryImage image;
+  image.tar({test::file("root/.ssh/id_rsa", key), test::file("etc/os-release", "ID=debian\n"),
+             test::file("app/public.pem", pem("PUBLIC KEY")), test::file("app/start", "#!/bin/sh\n", 0755)});
+  // Also where the config names it, and so would keep it.
+  LayerIndex index = read_layer(image, 0, standard_captures({"/root/.ssh/id_rsa"}));
+  REQUIRE(index.secrets.size() == 1);
+  CHECK(index.secrets.begin()->first == 0);
+  CHECK(index.secrets.begin()->second == SecretKind::openssh_private_key);
+  CHECK_FALSE(index.captures.contains(2));
+
+  char name[] = "/tmp/imgforge-secret-XXXXXX";
+  const int descriptor = ::mkstemp(name);
+  REQUIRE(descriptor >= 0);
+  const Digest digest = Digest::of("a layer");
+  index.captures[0] = key;  // read for a test of contents, say
+  REQUIRE(write_cache_file(descriptor, digest, index, {}));
+  const auto again = read_cache_file(descriptor, digest);
+  ::unlink(name);
+  REQUIRE(again);
+  CHECK(again->index.secrets == index.secrets);
+  REQUIRE(again->index.stored_captures);
+  CHECK_FALSE(again->index.stored_captures->read(0));
+  CHECK(again->index.stored_captures->read(1) == "ID=debian\n");
 }
