@@ -197,6 +197,7 @@ std::vector<FrameworkFit> framework_fits(const Case& subject) {
     };
     const std::string name = framework_name(framework);
     if (framework.build != Framework::Build::pypi && framework.build != Framework::Build::pytorch_index) {
+      if (subject.kind == SubjectKind::image) continue;  // cuda/library-not-loadable judges its sonames
       undecided(fmt::format("what {} was built for: it is none of PyPI's wheels", name));
       continue;
     }

@@ -7,6 +7,7 @@
 
 #include "base/text.hpp"
 #include "check/cuda.hpp"
+#include "check/cuda_image.hpp"
 #include "check/cuda_tags.hpp"
 #include "check/rule.hpp"
 #include "check/steps.hpp"
@@ -92,7 +93,8 @@ Answer driver_path_missing(const Case& subject) {
   if (starts_through_script(subject)) {
     return Answer::undecided("whether the start script sets LD_LIBRARY_PATH before boot");
   }
-  const bool line = base_has_loader_line(subject);
+  const bool line = subject.kind == SubjectKind::image ? loader_conf_names(subject, driver_folder)
+                                                       : base_has_loader_line(subject);
   const std::string value = subject.facts.variable(variable).value_or("");
   const std::string fix = value.empty() ? fmt::format("ENV {}={}", variable, driver_folder)
                                         : fmt::format("ENV {}={}:{}", variable, driver_folder, shell_argument(value));
@@ -109,6 +111,7 @@ Answer driver_path_missing(const Case& subject) {
 
 Answer driver_baked_in(const Case& subject) {
   if (!is_gpu_worker(subject)) return Answer::not_applicable();
+  if (subject.kind == SubjectKind::image) return driver_in_image(subject);
   const Build* build = build_of(subject);
   if (build == nullptr) return Answer::not_applicable();
   std::vector<Answer::Found> found;
@@ -129,7 +132,14 @@ Answer stubs_on_path(const Case& subject) {
   const std::vector<std::string> path = library_path(subject);
   std::vector<std::string> stubs;
   std::vector<std::string> rest;
-  for (const std::string& element : path) (element.ends_with("/stubs") ? stubs : rest).push_back(element);
+  for (const std::string& element : path) {
+    bool is_stubs = element.ends_with("/stubs");
+    if (const LibraryFolder* folder = folder_of_element(subject, element); folder != nullptr) {
+      // Of a built image: a link may hide the name, and what is not there hides nothing.
+      is_stubs = folder->exists && folder->path.ends_with("/stubs");
+    }
+    (is_stubs ? stubs : rest).push_back(element);
+  }
   if (stubs.empty()) return Answer::pass();
   if (rest.empty()) rest.emplace_back(driver_folder);
   return Answer::finding(
@@ -141,6 +151,13 @@ Answer stubs_on_path(const Case& subject) {
 }
 
 bool is_compat(std::string_view element) { return element.ends_with("/compat"); }
+
+/// Of a built image: the folder is there, by whatever name, and holds a libcuda.
+bool holds_compat(const Case& subject, const std::string& element) {
+  const LibraryFolder* folder = folder_of_element(subject, element);
+  return folder != nullptr && folder->exists && folder->holds_libcuda &&
+         (folder->path + "/").find("/compat/") != std::string::npos;
+}
 
 bool is_missing(const Case& subject, const std::string& folder) {
   const auto& missing = subject.facts.missing_library_folders();
@@ -166,15 +183,19 @@ bool has_compat(const Case& subject) {
 Answer compat_on_path(const Case& subject) {
   if (!is_gpu_worker(subject) || !has_path(subject)) return Answer::not_applicable();
   const std::vector<std::string> path = library_path(subject);
-  const auto compat = std::find_if(path.begin(), path.end(), is_compat);
+  const bool built = subject.kind == SubjectKind::image;
+  if (built && subject.facts.library_folders().is_unknown())
+    return undecided_for("the folders of LD_LIBRARY_PATH", subject.facts.library_folders());
+  const auto is_meant = [&](const std::string& one) { return built ? holds_compat(subject, one) : is_compat(one); };
+  const auto compat = std::find_if(path.begin(), path.end(), is_meant);
   if (compat == path.end()) return Answer::pass();
   if (std::find(path.begin(), compat, driver_folder) != compat) return Answer::pass();  // the driver's own comes first
   if (is_missing(subject, *compat)) return Answer::pass();  // cuda/ld-path-dangling names it
-  if (!has_compat(subject))
+  if (!built && !has_compat(subject))
     return Answer::undecided(fmt::format("whether {} holds libcuda", escape_for_display(*compat)));
   std::vector<std::string> rest;
   std::copy_if(path.begin(), path.end(), std::back_inserter(rest),
-               [](const std::string& one) { return !is_compat(one); });
+               [&](const std::string& one) { return !is_meant(one); });
   if (rest.empty()) rest.emplace_back(driver_folder);
   return Answer::finding(
       fmt::format("{} comes before the driver's own libcuda: on GPUs and drivers that forward compatibility does not "
@@ -208,7 +229,9 @@ Answer ld_path_dangling(const Case& subject) {
     if (element.empty()) {
       empty_element = true;
     } else if (!element.starts_with("/usr/local/nvidia/") && is_missing(subject, element)) {
-      const bool inherits = std::find(of_base.begin(), of_base.end(), element) != of_base.end();
+      const bool inherits = subject.kind == SubjectKind::image
+                                ? is_of_base_images(subject, element)
+                                : std::find(of_base.begin(), of_base.end(), element) != of_base.end();
       (inherits ? from_base : dangling).push_back(element);
     } else {
       rest.push_back(element);
@@ -338,6 +361,7 @@ std::optional<Answer> triton_without_compiler(const Case& subject, const Build& 
 
 Answer compiler_missing(const Case& subject) {
   if (!is_gpu_worker(subject)) return Answer::not_applicable();
+  if (subject.kind == SubjectKind::image) return compiler_in_image(subject);
   const Build* build = build_of(subject);
   if (build != nullptr) {
     if (const auto answer = triton_without_compiler(subject, *build)) return *answer;
@@ -452,29 +476,29 @@ Answer revoked_apt_key(const Case& subject) {
 }
 
 constexpr Rule rules[] = {
-    {"cuda/driver-path-missing", Level::error, Reach::config, D, "no route to /usr/local/nvidia/lib64 for libcuda.so.1",
+    {"cuda/driver-path-missing", Level::error, Reach::paths, D | I, "no route to /usr/local/nvidia/lib64 for libcuda.so.1",
      "Dataflow mounts the driver at /usr/local/nvidia when the worker starts. Without that folder in LD_LIBRARY_PATH "
      "libcuda.so.1 is not found, and neither is a GPU. A line in ld.so.conf.d alone is a warning: it counts only after "
      "an "
      "ldconfig that nobody runs.",
      "Put /usr/local/nvidia/lib64 into LD_LIBRARY_PATH, and keep it where the base has it.", guide,
      driver_path_missing},
-    {"cuda/driver-baked-in", Level::error, Reach::tree, D, "a real driver library is in the image",
+    {"cuda/driver-baked-in", Level::error, Reach::tree, D | I, "a real driver library is in the image",
      "libcuda.so has to be of the very version of the kernel's module, which is the host's. A copy in the image hides "
      "the "
      "one that is mounted.",
      "Install the toolkit, or single libraries, without the driver.", guide, driver_baked_in},
-    {"cuda/stubs-on-path", Level::error, Reach::config, D, "the stubs folder is on LD_LIBRARY_PATH",
+    {"cuda/stubs-on-path", Level::error, Reach::paths, D | I, "the stubs folder is on LD_LIBRARY_PATH",
      "The libcuda.so of the stubs satisfies the linker and fails in every call: CUDA reports no device.",
      "Name the stubs to the linker only.", "https://docs.nvidia.com/cuda/cuda-installation-guide-linux/",
      stubs_on_path},
-    {"cuda/compat-on-path", Level::warning, Reach::config, D, "forward-compatibility libraries are first on the path",
+    {"cuda/compat-on-path", Level::warning, Reach::paths, D | I, "forward-compatibility libraries are first on the path",
      "They are for data-centre GPUs under an older driver. Elsewhere CUDA stops with error 804, and under a newer "
      "driver "
      "they hide it.",
      "Leave the compat folder out of LD_LIBRARY_PATH.", "https://docs.nvidia.com/deploy/cuda-compatibility/",
      compat_on_path},
-    {"cuda/ld-path-dangling", Level::warning, Reach::paths, D,
+    {"cuda/ld-path-dangling", Level::warning, Reach::paths, D | I,
      "LD_LIBRARY_PATH names folders that do not exist, or has an empty element",
      "A folder of another CUDA was meant, or none. An empty element is the current directory: whatever lies there is "
      "loaded.",
@@ -484,7 +508,7 @@ constexpr Rule rules[] = {
      "the final stage is built on a devel image and nothing compiles in it",
      "The devel flavour of nvidia/cuda adds compilers, headers and static libraries that no worker uses.",
      "Take the runtime flavour; compile in an earlier stage.", "https://hub.docker.com/r/nvidia/cuda", devel_flavour},
-    {"cuda/compiler-missing", Level::warning, Reach::tree, D,
+    {"cuda/compiler-missing", Level::warning, Reach::tree, D | I,
      "the framework compiles when it runs (XLA's ptxas), and the image lacks what it needs",
      "XLA runs ptxas and reads libdevice.10.bc; without them a function with jit_compile fails (\"Can't find libdevice "
      "directory\") or falls back to the driver's slower compiler.",

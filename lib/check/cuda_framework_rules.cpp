@@ -5,6 +5,7 @@
 
 #include "base/text.hpp"
 #include "check/cuda.hpp"
+#include "check/cuda_image.hpp"
 #include "check/known_issues.hpp"
 #include "check/rule.hpp"
 #include "check/steps.hpp"
@@ -78,10 +79,17 @@ std::vector<Evidence> places(const FrameworkFit& fit, const std::vector<Evidence
   return join_evidence({fit.framework->evidence, other});
 }
 
+/// What a variable claims against the files harms nobody but its readers.
+Answer::Found note_of(const FalseClaim& claim) {
+  return {Level::note, claim.text, "take the variable out, or set it to what is there", claim.evidence};
+}
+
 Answer framework_mismatch(const Case& subject) {
   if (!is_gpu_worker(subject)) return Answer::not_applicable();
   if (auto open = frameworks_open(subject)) return *open;
   Verdicts verdicts;
+  const std::optional<FalseClaim> claim = false_claim_of_cuda(subject);
+  bool named = false;
   for (const FrameworkFit& fit : framework_fits(subject)) {
     switch (fit.cuda) {
       case FrameworkFit::Cuda::undecided: verdicts.undecided(fit.needs); break;
@@ -92,13 +100,15 @@ Answer framework_mismatch(const Case& subject) {
         verdicts.found(
             {level_of(fit),
              fmt::format("{} is built for CUDA {} and cannot load the CUDA {} of the image: it runs on the CPU, "
-                         "or not at all",
+                         "or not at all{}",
                          framework_name(*fit.framework), cuda_minor(fit.build->cuda),
-                         fit.toolkit->version->to_string()),
+                         fit.toolkit->version->to_string(), claim ? " (" + claim->text + ")" : std::string()),
              mend(subject, fit, false), places(fit, fit.toolkit->evidence)});
+        named = true;
         break;
     }
   }
+  if (claim && !named) verdicts.found(note_of(*claim));
   return verdicts.answer();
 }
 
@@ -130,6 +140,8 @@ Answer cudnn_mismatch(const Case& subject) {
   if (!is_gpu_worker(subject)) return Answer::not_applicable();
   if (auto open = frameworks_open(subject)) return *open;
   Verdicts verdicts;
+  const std::optional<FalseClaim> claim = false_claim_of_cudnn(subject);
+  bool named = false;
   for (const FrameworkFit& fit : framework_fits(subject)) {
     if (fit.cuda == FrameworkFit::Cuda::undecided) {
       verdicts.undecided(fit.needs);
@@ -141,13 +153,16 @@ Answer cudnn_mismatch(const Case& subject) {
     if (fit.library != FrameworkFit::Library::wrong) continue;
     const Version& compiled = *fit.build->cudnn;
     const std::string has = fit.cudnn->version ? fit.cudnn->version->to_string() : std::to_string(fit.cudnn->major);
-    const std::string message = fit.cudnn->major != compiled.major()
+    std::string message = fit.cudnn->major != compiled.major()
                                     ? fmt::format("{} loads libcudnn.so.{}, and the image has cuDNN {}",
                                                   framework_name(*fit.framework), compiled.major(), has)
                                     : fmt::format("{} was compiled with cuDNN {} and refuses the older {} of the image",
                                                   framework_name(*fit.framework), cuda_minor(compiled), has);
+    if (claim) message += " (" + claim->text + ")";
     verdicts.found({level_of(fit), message, mend(subject, fit, false), places(fit, fit.cudnn->evidence)});
+    named = true;
   }
+  if (claim && !named) verdicts.found(note_of(*claim));
   for (Answer::Found& found : known_issues_of(subject, "cuda/cudnn-mismatch")) verdicts.found(std::move(found));
   return verdicts.answer();
 }
@@ -360,6 +375,7 @@ Answer cpu_only_framework(const Case& subject) {
     }
     // What a base image has beside is not what the GPU is for.
     if (framework.in_base && (another || package)) continue;
+    if (subject.kind == SubjectKind::image && (another || package) && comes_with_another(subject, framework)) continue;
     std::string build = framework.package.empty() ? framework.name : framework.package;
     if (!framework.local.empty()) build += "+" + framework.local;
     std::string requirement = framework.name;
@@ -392,6 +408,9 @@ Answer duplicate_cuda(const Case& subject) {
   for (const CudaToolkit& toolkit : cuda.value()) {
     // The base flavour of nvidia/cuda has libcudart alone: nothing that is there twice.
     if (toolkit.from == CudaToolkit::From::wheels || toolkit.flavour == CudaToolkit::Flavour::base) continue;
+    // Of an image: conda's is the framework's own, and what has a compiler is there to compile with.
+    const bool meant = toolkit.from == CudaToolkit::From::conda || toolkit.flavour == CudaToolkit::Flavour::devel;
+    if (subject.kind == SubjectKind::image && meant) continue;
     if (system == nullptr) system = &toolkit;
   }
   if (system == nullptr) return Answer::pass();
@@ -459,25 +478,25 @@ Answer known_broken(const Case& subject) {
 }
 
 constexpr Rule rules[] = {
-    {"cuda/framework-mismatch", Level::error, Reach::tree, R | D,
+    {"cuda/framework-mismatch", Level::error, Reach::tree, R | D | I,
      "TensorFlow, PyTorch or JAX was not built for, and cannot load, the CUDA found",
      "The framework opens libcudart and its kin by names that carry the CUDA version. Where they are not there, it "
      "says so "
      "once in the log and computes on the CPU.",
      "Take the base image of the CUDA that the release was built for, or wheels that bring their own.", tested_builds,
      framework_mismatch},
-    {"cuda/untested-combination", Level::warning, Reach::tree, R | D,
+    {"cuda/untested-combination", Level::warning, Reach::tree, R | D | I,
      "loadable, but outside the framework's tested table",
      "The library names match, so it loads; whether kernels and libraries agree, nobody has tried.",
      "Take the CUDA of the release's row, or a release whose row has this CUDA.", tested_builds, untested_combination},
-    {"cuda/cudnn-mismatch", Level::error, Reach::tree, R | D,
+    {"cuda/cudnn-mismatch", Level::error, Reach::tree, R | D | I,
      "cuDNN's major differs, or its minor is older than the one the framework was compiled against",
      "libcudnn.so.8 and .so.9 do not stand in for each other, and a framework refuses a cuDNN older than its own "
      "headers "
      "when the first convolution runs (\"Loaded runtime CuDNN library ... but source was compiled with\").",
      "Take the cuDNN of the framework's row. Plain \"cudnn\" in tags of nvidia/cuda is cuDNN 9.", tested_builds,
      cudnn_mismatch},
-    {"cuda/cudnn-missing", Level::error, Reach::tree, R | D, "the framework needs a system cuDNN and there is none",
+    {"cuda/cudnn-missing", Level::error, Reach::tree, R | D | I, "the framework needs a system cuDNN and there is none",
      "Only the cudnn tags of nvidia/cuda hold cuDNN; runtime and devel alone do not, and base has libcudart alone.",
      "Take a cudnn tag, or wheels that bring cuDNN.", tested_builds, cudnn_missing},
     {"cuda/cudnn-shadowed", Level::error, Reach::tree, D, "another cuDNN comes first on the loader's path",
@@ -490,12 +509,12 @@ constexpr Rule rules[] = {
      "available for execution on the device\".",
      "Take a CUDA that has the GPU, or the GPU that the CUDA has.",
      "https://docs.nvidia.com/cuda/cuda-toolkit-release-notes/", gpu_unsupported},
-    {"cuda/cpu-only-framework", Level::error, Reach::tree, R | D, "a GPU target with a CPU build of the framework",
+    {"cuda/cpu-only-framework", Level::error, Reach::tree, R | D | I, "a GPU target with a CPU build of the framework",
      "The worker starts and computes, on the CPU, beside a GPU that is billed. Beside another framework that uses the "
      "GPU "
      "it is a warning.",
      "Install the GPU build.", "https://pytorch.org/get-started/locally/", cpu_only_framework},
-    {"cuda/duplicate-cuda", Level::warning, Reach::tree, R | D, "CUDA both from the base and from wheels",
+    {"cuda/duplicate-cuda", Level::warning, Reach::tree, R | D | I, "CUDA both from the base and from wheels",
      "Wheels that bring CUDA do not use the image's: several gigabytes more to pull at every start, and "
      "LD_LIBRARY_PATH may "
      "put the wrong copy first.",
@@ -504,7 +523,7 @@ constexpr Rule rules[] = {
     {"cuda/obsolete-package", Level::error, Reach::tree, R | D, "tensorflow-gpu where it is gone",
      "From 2.12 the package on PyPI holds a script that raises, so the build fails.", "Install tensorflow.",
      "https://github.com/tensorflow/tensorflow/issues/60074", obsolete_package},
-    {"cuda/known-broken", Level::error, Reach::tree, R | D, "a combination that is known to break",
+    {"cuda/known-broken", Level::error, Reach::tree, R | D | I, "a combination that is known to break",
      "Upstream, or somebody's issue, says that exactly this does not work. The level is the row's: error or warning.",
      "What the row says.", "knowledge/known_issues.yaml, with a source in every row", known_broken},
 };

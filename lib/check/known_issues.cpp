@@ -52,7 +52,12 @@ Match find_package(const Case& subject, const std::string& name, const std::stri
     match.evidence = evidence;
   };
   const auto& distributions = subject.facts.distributions();
-  if (distributions.is_known()) {
+  if (subject.kind == SubjectKind::image && subject.facts.worker_interpreter() != nullptr) {
+    // What another interpreter has, the worker does not import.
+    for (const Distribution* one : subject.facts.worker_distributions()) {
+      if (one->name == name && !match.is_there) look_at(one->version, one->version_text, {one->evidence});
+    }
+  } else if (distributions.is_known()) {
     for (const Distribution& one : distributions.value()) {
       if (one.name == name) look_at(one.version, one.version_text, {one.evidence});
     }
@@ -125,8 +130,42 @@ bool target_matches(const Case& subject, const KnownIssue& row) {
   return compute && holds(row.gpu, *compute);
 }
 
+/// What pip says while it installs: an image that is there has been built.
+bool is_of_the_build(const KnownIssue& row) { return row.symptom.starts_with("No matching distribution found"); }
+
+/// The libraries of the wheels are where the loader looks in any case: a folder of them on its path, or links beside the
+/// framework (the remedy of TensorFlow's own documentation).
+bool wheels_are_on_path(const Case& subject) {
+  if (subject.kind != SubjectKind::image) return false;
+  const auto& folders = subject.facts.library_folders();
+  const bool folder = folders.is_known() && std::any_of(folders->begin(), folders->end(), [](const LibraryFolder& one) {
+                        return one.exists && one.path.ends_with("/nvidia/cudnn/lib");
+                      });
+  const Interpreter* interpreter = subject.facts.worker_interpreter();
+  if (folder || interpreter == nullptr || !subject.facts.has_path) return folder;
+  for (const std::string& site : interpreter->site_packages) {
+    for (const char* library : {"/tensorflow/libcudnn.so.8", "/tensorflow/libcudnn.so.9"}) {
+      const Fact<bool> there = subject.facts.has_path(site + library);
+      if (there.is_known() && there.value()) return true;
+    }
+  }
+  return false;
+}
+
+/// Of a built image: a framework of the row is none of upstream's wheels, for which the row was written.
+bool is_of_another_build(const Case& subject, const KnownIssue& row) {
+  if (subject.kind != SubjectKind::image || !subject.facts.frameworks().is_known()) return false;
+  const auto& frameworks = subject.facts.frameworks().value();
+  return std::any_of(frameworks.begin(), frameworks.end(), [&](const Framework& one) {
+    if (one.build == Framework::Build::pypi || one.build == Framework::Build::pytorch_index) return false;
+    return row.packages.contains(one.package) || (one.name == "jax" && row.packages.contains("jaxlib"));
+  });
+}
+
 std::optional<Answer::Found> match(const Case& subject, const KnownIssue& row) {
   if (!target_matches(subject, row)) return std::nullopt;
+  if (subject.kind == SubjectKind::image && is_of_the_build(row)) return std::nullopt;
+  if (row.id == "tf-2-16-no-gpu" && wheels_are_on_path(subject)) return std::nullopt;
   Answer::Found found;
   if (!row.python.empty()) {
     const Interpreter* interpreter = interpreter_of(subject);
@@ -156,7 +195,8 @@ std::optional<Answer::Found> match(const Case& subject, const KnownIssue& row) {
     const GpuType* gpu = gpu_of(subject);
     if (gpu != nullptr) names.push_back(gpu->model);
   }
-  found.level = row.level == "error" && !row.unverified ? Level::error : Level::warning;
+  const bool certain = row.level == "error" && !row.unverified && !is_of_another_build(subject, row);
+  found.level = certain ? Level::error : Level::warning;
   found.message = names.empty() ? row.symptom : join_words(names) + ": " + row.symptom;
   found.fix = row.fix;
   return found;

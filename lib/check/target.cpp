@@ -230,8 +230,10 @@ std::string gpu_sign(const Facts& facts) {
       if (use.role != ImageUse::Role::base || !use.at.in_image) continue;
       if (std::string sign = gpu_sign_of_base(use); !sign.empty()) return sign;
     }
-  } else if (facts.variable("CUDA_VERSION") || facts.variable("NVIDIA_REQUIRE_CUDA")) {
-    return "its base is a CUDA image";
+  } else {
+    if (facts.variable("CUDA_VERSION") || facts.variable("NVIDIA_REQUIRE_CUDA")) return "its base is a CUDA image";
+    const std::string devices = facts.variable("NVIDIA_VISIBLE_DEVICES").value_or("");
+    if (!devices.empty() && devices != "void" && devices != "none") return "NVIDIA_VISIBLE_DEVICES is set";
   }
   const std::string package = find_package(facts, gpu_package);
   if (!package.empty()) return package + " is installed";

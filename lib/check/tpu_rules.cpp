@@ -306,7 +306,7 @@ Answer libtpu_path(const Case& subject) {
   if (!value || value->empty()) return Answer::not_applicable();
   const auto& interpreters = subject.facts.interpreters();
   const Interpreter* interpreter = subject.facts.worker_interpreter();
-  if (interpreter != nullptr) {
+  if (interpreter != nullptr && subject.kind != SubjectKind::image) {
     const bool installed = subject.facts.libtpu().is_known() && subject.facts.libtpu().value();
     for (const std::string& site : interpreter->site_packages) {
       if (*value == site + "/libtpu/libtpu.so" && installed) return Answer::pass();
@@ -343,14 +343,14 @@ constexpr Rule rules[] = {
      "Dataflow attaches TPU slices of one host only; any other is refused when the job starts, or its mesh never "
      "builds.",
      "Take a type and topology of the documentation's table.", documentation, topology_unknown},
-    {"tpu/libtpu-missing", Level::error, Reach::tree, R | D,
+    {"tpu/libtpu-missing", Level::error, Reach::tree, R | D | I,
      "nothing installs an XLA stack for the TPU (jax[tpu], torch_xla[tpu], libtpu)",
      "Without libtpu the framework falls back to the CPU in silence, on a machine that is paid for its TPU.",
      "Install the framework with its tpu extra.", documentation, libtpu_missing},
-    {"tpu/gpu-software", Level::warning, Reach::paths, R | D, "a CUDA base for a TPU target",
+    {"tpu/gpu-software", Level::warning, Reach::tree, R | D | I, "a CUDA base for a TPU target",
      "A TPU uses nothing of CUDA; every worker pulls it before it starts.", "Build on a plain Python or SDK image.",
      documentation, gpu_software},
-    {"tpu/libtpu-path", Level::error, Reach::paths, D, "TPU_LIBRARY_PATH dangles",
+    {"tpu/libtpu-path", Level::error, Reach::paths, D | I, "TPU_LIBRARY_PATH dangles",
      "The framework loads libtpu from exactly that file, and does not search where pip put it.",
      "Name the file that is there, or drop the variable.", documentation, libtpu_path},
 };

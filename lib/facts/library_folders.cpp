@@ -141,17 +141,14 @@ Fact<std::vector<std::string>> read_missing_library_folders(const Fact<std::vect
   return Fact<std::vector<std::string>>::known(std::move(missing), folders.evidence());
 }
 
-std::vector<std::string> loader_cache_folders(ImageReader& reader) {
-  const auto content = reader.root().read("/etc/ld.so.cache", max_cache);
-  std::vector<std::string> folders;
-  if (!content) return folders;
+std::vector<std::string> parse_loader_cache_folders(std::string_view content) {
   // Both formats end in a table of strings, each with a NUL behind it (glibc, elf/cache.h): names, and absolute paths.
+  std::vector<std::string> folders;
   std::set<std::string_view> seen;
   std::size_t start = 0;
-  const std::string_view text = *content;
-  while (start < text.size() && seen.size() < max_folders) {
-    const std::size_t end = std::min(text.find('\0', start), text.size());
-    const std::string_view word = text.substr(start, end - start);
+  while (start < content.size() && seen.size() < max_folders) {
+    const std::size_t end = std::min(content.find('\0', start), content.size());
+    const std::string_view word = content.substr(start, end - start);
     if (word.starts_with('/') && word.size() <= 4096) {
       const std::string_view folder = folder_of(word);
       if (seen.insert(folder).second) folders.emplace_back(folder);
@@ -159,6 +156,11 @@ std::vector<std::string> loader_cache_folders(ImageReader& reader) {
     start = end + 1;
   }
   return folders;
+}
+
+std::vector<std::string> loader_cache_folders(ImageReader& reader) {
+  const auto content = reader.root().read("/etc/ld.so.cache", max_cache);
+  return content ? parse_loader_cache_folders(*content) : std::vector<std::string>();
 }
 
 }  // namespace imgforge

@@ -26,7 +26,9 @@ struct LoaderLine {
 };
 std::vector<LoaderLine> parse_loader_conf(std::string_view text);
 
-/// The folders of the files that /etc/ld.so.cache lists, as they are written, each once; empty where there is none.
+/// The folders of the files that /etc/ld.so.cache lists, as they are written, each once, at most 1,000; empty where there
+/// is none.
 std::vector<std::string> loader_cache_folders(ImageReader& reader);
+std::vector<std::string> parse_loader_cache_folders(std::string_view content);
 
 }  // namespace imgforge
