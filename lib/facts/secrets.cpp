@@ -53,7 +53,8 @@ bool is_tree_of_packages(std::string_view folder) {
 /// Below a folder of installed software, and below one of its tests: keys that everybody has.
 bool ships_with_package(std::string_view path) {
   if (path.starts_with("usr/share/doc/") || path.find("snakeoil") != std::string_view::npos) return true;
-  bool in_tree = false;
+  // NVIDIA's images carry the sources of frameworks, tests included, in /opt and /workspace.
+  bool in_tree = path.starts_with("usr/") || path.starts_with("opt/") || path.starts_with("workspace/");
   const std::vector<std::string_view> parts = split(path, '/');
   for (std::size_t i = 0; i + 1 < parts.size(); ++i) {
     if (in_tree && is_test_name(parts[i])) return true;

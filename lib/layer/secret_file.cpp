@@ -264,6 +264,7 @@ SecretCandidate secret_candidate(std::string_view folder, std::string_view name,
   if (name == "config.json" && (parent == ".docker" || parent == "docker")) return SecretCandidate::by_name;
   if (name == "auth.json" && parent == "containers") return SecretCandidate::by_name;
   if ((name == "credentials" || name == "config") && parent == ".aws") return SecretCandidate::by_name;
+  if (name == "config" && parent == ".git") return SecretCandidate::by_name;  // remotes
   if (name == "token" && (parent == "huggingface" || parent == ".huggingface")) return SecretCandidate::by_name;
   if (parent == "auth.conf.d" && name.ends_with(".conf")) return SecretCandidate::by_name;
   if (name.starts_with("ssh_host_") && name.ends_with("_key")) return SecretCandidate::by_name;
@@ -296,7 +297,7 @@ SecretKind secret_in(std::string_view path, std::string_view content) {
     return as(has_setting(content, password, 4) || has_url_password(content), SecretKind::pypirc_password);
   }
   if (name == "pip.conf" || name == "pip.ini" || name == ".condarc" || name == ".gitconfig" ||
-      name == ".git-credentials")
+      name == ".git-credentials" || last_of(folder) == ".git")
     return as(has_url_password(content), SecretKind::url_password);
   if (name == ".npmrc") return as(has_setting(content, npm, 8), SecretKind::npm_token);
   if (last_of(folder) == ".aws") return as(has_setting(content, aws, 16), SecretKind::aws_key);

@@ -46,7 +46,8 @@ struct Worker {
   bool venv_folder_writable = true;
   Interpreter::Kind kind = Interpreter::Kind::system;
   std::vector<std::pair<std::string, std::string>> packages = {{"setuptools", "75.0.0"}, {"wheel", "0.43.0"}, {"numpy", "2.2.6"}};
-  std::vector<std::string> beam_requires = {"numpy<2.3.0,>=1.14.3", "dill<0.3.2,>=0.3.1.1"};
+  std::vector<std::string> beam_requires = {};  // of apache-beam
+  std::vector<ForeignModules> foreign_modules = {};
   std::map<unsigned, std::size_t> site_machines = {{62, 40}};
 
   Facts facts() const {
@@ -99,6 +100,8 @@ struct Worker {
     facts.python_path = absent<Command>();
     facts.venv_folder_writable = known(venv_folder_writable);
     facts.site_machines = known(SiteMachines{site_machines, {}});
+    facts.secrets = known(std::vector<Secret>{});
+    facts.foreign_modules = known(foreign_modules);
     return facts;
   }
 };

@@ -89,6 +89,9 @@ TEST_CASE("secret_in: Google's, Docker's and others' files") {
   CHECK(secret_in("etc/pip.conf", "index-url = https://pypi.example.com/simple/@x:y") == SecretKind::none);
   CHECK(secret_in("root/.aws/credentials", "[default]\naws_access_key_id = A\naws_secret_access_key = " +
                                                std::string(20, 'a') + std::string(20, 'B')) == SecretKind::aws_key);
+  CHECK(secret_in("app/.git/config", "[remote \"origin\"]\n\turl = https://a:" + word + "@github.com/a/b\n") ==
+        SecretKind::url_password);
+  CHECK(secret_in("app/.git/config", "[remote \"origin\"]\n\turl = git@github.com:a/b\n") == SecretKind::none);
   CHECK(secret_in("root/.aws/config", "[default]\nregion = eu-west-1") == SecretKind::none);
   CHECK(secret_in("root/.npmrc", "//registry.npmjs.org/:_authToken=" + word) == SecretKind::npm_token);
   CHECK(secret_in("root/.npmrc", "//registry.npmjs.org/:_authToken=${NPM_TOKEN}") == SecretKind::none);
