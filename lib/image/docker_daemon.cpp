@@ -1,4 +1,5 @@
-// docker-daemon: images of a Docker daemon, or of podman's service, by the Engine API over its unix socket.
+// docker-daemon: images of a Docker daemon, or of podman's service, by the Engine API over its unix socket
+// (docker_context.hpp says which).
 //
 // GET /images/NAME/json tells the config, the diff ids and the image's id before anything is read; GET /images/ID/get
 // gives everything as one stream, of which nothing is believed until its end: there, the config has to have the digest
@@ -10,7 +11,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -20,6 +20,7 @@
 #include "base/json.hpp"
 #include "base/reference.hpp"
 #include "base/text.hpp"
+#include "image/docker_context.hpp"
 #include "image/docker_manifest.hpp"
 #include "image/docker_stream.hpp"
 #include "image/store.hpp"
@@ -30,28 +31,15 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::string_view default_socket = "/var/run/docker.sock";
 constexpr std::string_view other_ways =
     "name another with DOCKER_HOST=unix:///PATH (podman: systemctl --user start podman.socket, then "
     "unix://$XDG_RUNTIME_DIR/podman/podman.sock), or: docker save NAME | imgforge verify docker-archive:-";
 
-/// The socket of DOCKER_HOST, or Docker's own.
-std::string socket_path() {
-  const char* variable = std::getenv("DOCKER_HOST");
-  const std::string_view host = variable ? variable : "";
-  if (host.empty()) return std::string(default_socket);
-  constexpr std::string_view scheme = "unix://";
-  if (host.starts_with(scheme) && host.size() > scheme.size()) return std::string(host.substr(scheme.size()));
-  // It may have a user in it, so only the scheme is shown.
-  throw Error(ErrorKind::image_unsupported,
-              fmt::format("DOCKER_HOST names a daemon over \"{}\"; only unix:// sockets are read",
-                          escape_for_display(host.substr(0, std::min<std::size_t>(host.find(':'), 20)))),
-              "docker save NAME | imgforge verify docker-archive:- reads from any daemon that docker reaches");
-}
-
-void check_socket(const std::string& path) {
+void check_socket(const DockerEndpoint& endpoint) {
   struct stat status {};
-  const std::string shown = escape_for_display(path);
+  const std::string& path = endpoint.socket;
+  const std::string shown =
+      escape_for_display(path) + (endpoint.from.empty() ? "" : fmt::format(", which {} names", endpoint.from));
   if (::stat(path.c_str(), &status) != 0) {
     const int reason = errno;
     throw Error(reason == EACCES ? ErrorKind::image_access : ErrorKind::image_not_found,
@@ -259,8 +247,9 @@ void check_told(const FileTree& files, const Told& told) {
 
 std::unique_ptr<Image> open_daemon_image(const std::string& name) {
   const std::string path = path_of(name);
-  const std::string socket = socket_path();
-  check_socket(socket);
+  const DockerEndpoint endpoint = docker_endpoint();
+  check_socket(endpoint);
+  const std::string& socket = endpoint.socket;
   const auto daemon = std::make_shared<const Daemon>(socket);
   const std::string shown = escape_for_display(name);
   const std::string inspection = daemon->get_text("/images/" + path + "/json", shown);

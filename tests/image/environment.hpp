@@ -15,7 +15,8 @@ class CleanEnvironment {
   CleanEnvironment() {
     for (const char* name :
          {"REGISTRY_AUTH_FILE", "DOCKER_AUTH_CONFIG", "XDG_CONFIG_HOME", "DOCKER_CONFIG", "GCE_METADATA_HOST",
-          "GOOGLE_APPLICATION_CREDENTIALS", "CLOUDSDK_CONFIG", "XDG_RUNTIME_DIR", "HOME", "PATH"}) {
+          "GOOGLE_APPLICATION_CREDENTIALS", "CLOUDSDK_CONFIG", "XDG_RUNTIME_DIR", "HOME", "PATH", "DOCKER_HOST",
+          "DOCKER_CONTEXT"}) {
       const char* value = std::getenv(name);
       saved_.emplace_back(name, value ? std::optional<std::string>(value) : std::nullopt);
       if (std::string(name) != "PATH") ::unsetenv(name);
