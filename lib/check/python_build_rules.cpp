@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <set>
 
 #include "base/text.hpp"
@@ -326,35 +327,51 @@ std::string newest_for(const Case& subject, const Wanted& one, bool arm) {
   return newest;
 }
 
+/// Whether this interpreter is shut out by a distribution.
+bool shuts_out(const Distribution& distribution, const Interpreter& interpreter) {
+  const auto specifiers = SpecifierSet::parse(distribution.requires_python);
+  return specifiers && !allows(*specifiers, interpreter.minor, interpreter.version).value_or(true);
+}
+
 Answer requires_python_of_image(const Case& subject) {
+  const auto& worker = subject.facts.worker_python();
+  if (is_python_worker(subject) && worker.is_unknown())
+    return undecided_for("the interpreter that boot picks", worker);
   const Interpreter* interpreter = interpreter_of(subject);
-  if (interpreter == nullptr || !is_python_worker(subject)) return Answer::not_applicable();
+  if (interpreter == nullptr) return Answer::not_applicable();
   // That another Python comes first is python/minor-mismatch, and what follows from it is no fault of its own.
   if (subject.recipe != nullptr && subject.recipe->python_version &&
       *subject.recipe->python_version != interpreter->minor)
     return Answer::not_applicable();
   if (!subject.facts.distributions().is_known())
     return undecided_for("the distributions", subject.facts.distributions());
+  std::map<std::string_view, std::map<std::string_view, std::vector<const Distribution*>>> by_site;
+  for (const Distribution& one : subject.facts.distributions().value()) by_site[one.site][one.name].push_back(&one);
   std::vector<Answer::Found> found;
-  for (const Distribution* distribution : subject.facts.worker_distributions()) {
-    // apt's packages share this folder between all interpreters of the system.
-    if (distribution->requires_python.empty() || distribution->site == "/usr/lib/python3/dist-packages") continue;
-    const auto specifiers = SpecifierSet::parse(distribution->requires_python);
-    if (!specifiers || allows(*specifiers, interpreter->minor, interpreter->version).value_or(true)) continue;
-    // beam/python-unsupported names it.
-    if (distribution->name == "apache-beam" && distribution->version &&
-        subject.knowledge.beam_release(*distribution->version) != nullptr)
-      continue;
-    const std::string name = escape_for_display(distribution->name);
-    found.push_back(
-        {std::nullopt,
-         fmt::format("{} {} requires Python {}, and {} is Python {}", name,
-                     escape_for_display(distribution->version_text), escape_for_display(distribution->requires_python),
-                     escape_for_display(interpreter->path), interpreter->minor.to_string()),
-         fmt::format("install a release of {} that is made for Python {}: RUN {} -m pip install --no-cache-dir {}",
-                     name, interpreter->minor.to_string(), shell_argument(interpreter->path),
-                     shell_argument(distribution->name)),
-         join_evidence({{distribution->evidence}, interpreter->evidence})});
+  std::set<std::string_view> nearer;  // names that an earlier folder has: they hide later ones
+  for (const std::string& site : interpreter->site_packages) {
+    for (const auto& [key, same] : by_site[site]) {
+      // apt's packages share this folder between all interpreters of the system.
+      if (!nearer.insert(key).second || site == "/usr/lib/python3/dist-packages") continue;
+      // Of what is there twice in one folder, nothing tells which is imported.
+      if (!std::all_of(same.begin(), same.end(), [&](const auto* one) { return shuts_out(*one, *interpreter); }))
+        continue;
+      const Distribution& distribution = *same.front();
+      // beam/python-unsupported names it.
+      if (subject.judged_as.is_beam_worker() && distribution.name == "apache-beam" && distribution.version &&
+          subject.knowledge.beam_release(*distribution.version) != nullptr)
+        continue;
+      const std::string name = escape_for_display(distribution.name);
+      found.push_back(
+          {std::nullopt,
+           fmt::format("{} {} requires Python {}, and {} is Python {}", name,
+                       escape_for_display(distribution.version_text), escape_for_display(distribution.requires_python),
+                       escape_for_display(interpreter->path), interpreter->minor.to_string()),
+           fmt::format("install a release of {} that is made for Python {}: RUN {} -m pip install --no-cache-dir {}",
+                       name, interpreter->minor.to_string(), shell_argument(interpreter->path),
+                       shell_argument(distribution.name)),
+           join_evidence({{distribution.evidence}, interpreter->evidence})});
+    }
   }
   return Answer::findings(std::move(found));
 }
