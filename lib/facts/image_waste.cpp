@@ -31,7 +31,7 @@ Fact<ImageSize> read_image_size(const Image& image, RootView& root) {
     for (std::size_t layer = 0; layer < image.layers().size(); ++layer) {
       const EntryList& entries = root.layer(layer).entries;
       for (std::size_t position = 0; position < entries.size(); ++position) {
-        if (entries.type(position) == EntryType::file) size.unpacked += entries[position].size;
+        if (entries.type(position) == EntryType::file) size.unpacked += entries.file_size(position);
       }
     }
   }
@@ -61,7 +61,7 @@ Fact<Waste> read_waste(RootView& root) {
     for (std::size_t position = 0; position < entries.size(); ++position) {
       if (seen[layer][position] || entries.type(position) != EntryType::file) continue;
       Folder& folder = folders.at(entries.folder(position));
-      folder.bytes += entries[position].size;
+      folder.bytes += entries.file_size(position);
       folder.one = static_cast<std::uint32_t>(position);
       ++folder.files;
     }

@@ -23,7 +23,7 @@ namespace imgforge {
 namespace {
 
 constexpr std::string_view magic = "imgforge layer\n";
-constexpr std::uint64_t format_version = 2;
+constexpr std::uint64_t format_version = 3;
 constexpr int level = 3;
 constexpr std::size_t block_size = 256 << 10;             // of captures together, before they are compressed
 constexpr std::uint64_t most_capture_bytes = 1ull << 30;  // in a block, and of the table of captures
@@ -289,21 +289,33 @@ class FileCaptures final : public StoredCaptures {
     const Item* item = find(position);
     return item == nullptr ? 0 : item->size;
   }
-  std::optional<std::string> read(std::size_t position) const override {
+  std::optional<std::string> read(std::size_t position, std::uint64_t most) const override {
     const Item* item = find(position);
     if (item == nullptr) return std::nullopt;
+    const std::uint64_t wanted = std::min(most, item->size);
     const std::lock_guard lock(mutex_);
+    if (item->size > block_size) return read_large(*item, wanted);
     if (!bytes_ || in_memory_ != item->block) {
       bytes_ = reader_.read(*descriptor_, blocks_[item->block]);
       in_memory_ = item->block;
     }
     if (!bytes_) return std::nullopt;
-    // One that has a block of its own is large, and mostly read once.
-    if (item->size == bytes_->size() && item->size > block_size) return std::exchange(bytes_, std::nullopt);
-    return bytes_->substr(item->offset, item->size);
+    return bytes_->substr(item->offset, wanted);
   }
 
  private:
+  /// Only as many of its blocks as are asked for: of a program of 20 MB mostly the start is.
+  std::optional<std::string> read_large(const Item& item, std::uint64_t wanted) const {
+    std::string content;
+    content.reserve(wanted);
+    for (std::uint32_t block = item.block; content.size() < wanted; ++block) {
+      const std::optional<std::string> bytes = reader_.read(*descriptor_, blocks_[block]);
+      if (!bytes) return std::nullopt;
+      content.append(*bytes, 0, wanted - content.size());
+    }
+    return content;
+  }
+
   const Item* find(std::size_t position) const {
     const auto found = std::lower_bound(items_.begin(), items_.end(), position,
                                         [](const Item& item, std::size_t wanted) { return item.position < wanted; });
@@ -320,7 +332,7 @@ class FileCaptures final : public StoredCaptures {
 };
 
 /// The table of captures: how many blocks, and of each its place; how many captures, and of each how far it is from the
-/// one before it, whether a new block begins, and its size.
+/// one before it, whether a block begins with it, and its size. One that is larger than a block has blocks of its own.
 std::shared_ptr<const StoredCaptures> read_captures(std::string_view& table, const Head& head,
                                                     std::shared_ptr<const int> descriptor) {
   Numbers numbers(table);
@@ -336,22 +348,28 @@ std::shared_ptr<const StoredCaptures> read_captures(std::string_view& table, con
   const std::uint64_t count = numbers.next();
   if (!numbers.good() || offset != head.file_size || count > table.size()) return nullptr;
   std::vector<FileCaptures::Item> items(count);
-  std::uint64_t block = 0, position = 0;
-  std::uint64_t inside = 0;
+  std::uint64_t block = 0, next_block = 0, position = 0, inside = 0;
   bool first = true;
   for (FileCaptures::Item& item : items) {
     const std::uint64_t further = numbers.next();
-    const std::uint64_t next_block = numbers.next();
+    const std::uint64_t begins = numbers.next();
     item.size = numbers.next();
-    if (!numbers.good() || further > head.counts.entries || (further == 0 && !first) || next_block > 1) return nullptr;
+    if (!numbers.good() || further > head.counts.entries || (further == 0 && !first) || begins > 1) return nullptr;
     position += further;
-    if (next_block == 1 && !first) {
-      ++block;
+    if (position >= head.counts.entries || item.size > most_capture_bytes) return nullptr;
+    const bool large = item.size > block_size;
+    if (begins == 1) {
+      block = next_block;
+      next_block += large ? (item.size + block_size - 1) / block_size : 1;
       inside = 0;
     }
+    if (next_block > block_count || (begins == 0 && (first || large))) return nullptr;
+    for (std::uint64_t number = block, left = item.size; large && number < next_block; ++number) {
+      if (blocks[number].size != std::min<std::uint64_t>(left, block_size)) return nullptr;
+      left -= blocks[number].size;
+    }
+    if (!large && (inside > blocks[block].size || item.size > blocks[block].size - inside)) return nullptr;
     first = false;
-    if (block >= block_count || position >= head.counts.entries || item.size > blocks[block].size - inside)
-      return nullptr;
     item.position = position;
     item.block = static_cast<std::uint32_t>(block);
     item.offset = inside;
@@ -427,20 +445,27 @@ std::string write_captures(FrameWriter& writer, const LayerIndex& index) {
     if (const auto found = index.captures.find(position); found != index.captures.end()) {
       content = found->second;
     } else {
-      read = index.stored_captures->read(position);
+      read = index.stored_captures->read(position, index.stored_captures->size(position));
       if (!read) continue;  // damaged: as if it had not been kept
       content = *read;
     }
-    const bool fresh = open && in_block + content.size() > block_size;
-    if (fresh) end_block();
+    const bool begins = !open || in_block + content.size() > block_size;
+    if (open && begins) end_block();
     put_number(items, position - before);
-    put_number(items, fresh ? 1 : 0);
+    put_number(items, begins ? 1 : 0);
     put_number(items, content.size());
     before = position;
-    writer.add(content);
-    in_block += content.size();
-    open = true;
     ++count;
+    open = content.size() <= block_size;
+    if (open) {
+      writer.add(content);
+      in_block += content.size();
+    } else {
+      for (; !content.empty(); content.remove_prefix(std::min(content.size(), block_size))) {
+        writer.add(content.substr(0, block_size));
+        end_block();
+      }
+    }
   }
   if (open) end_block();
   std::string table;

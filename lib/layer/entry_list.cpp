@@ -91,17 +91,17 @@ std::string_view EntryList::link(std::size_t position) const noexcept {
 
 Entry EntryList::operator[](std::size_t position) const {
   const Record& record = records_[position];
-  const Attributes& attributes = attributes_[record.attributes];
+  const Attributes& own = attributes_[record.attributes];
   Entry entry;
   entry.path = folder_path(record.folder);
   if (!entry.path.empty()) entry.path += '/';
   entry.path += name(position);
   entry.link = link(position);
-  entry.size = record.has_link ? links_[record.size].size : record.size;
-  entry.mode = attributes.mode;
-  entry.uid = attributes.uid;
-  entry.gid = attributes.gid;
-  entry.elf_machine = static_cast<std::uint16_t>(attributes.elf_machine);
+  entry.size = file_size(position);
+  entry.mode = own.mode;
+  entry.uid = own.uid;
+  entry.gid = own.gid;
+  entry.elf_machine = static_cast<std::uint16_t>(own.elf_machine);
   entry.type = record.type;
   return entry;
 }

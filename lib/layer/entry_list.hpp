@@ -49,6 +49,20 @@ class EntryList {
   Entry at(std::size_t position) const;
 
   EntryType type(std::size_t position) const noexcept { return records_[position].type; }
+  std::uint64_t file_size(std::size_t position) const noexcept {
+    const Record& record = records_[position];
+    return record.has_link ? links_[record.size].size : record.size;
+  }
+  struct Attributes {
+    std::uint32_t mode = 0;
+    std::uint32_t uid = 0;
+    std::uint32_t gid = 0;
+    std::uint32_t elf_machine = 0;
+    bool operator==(const Attributes&) const = default;
+  };
+  const Attributes& attributes(std::size_t position) const noexcept {
+    return attributes_[records_[position].attributes];
+  }
   /// The path in two parts: the last component, and a number for what is in front of it.
   std::string_view name(std::size_t position) const noexcept {
     return {names_.data() + records_[position].name, records_[position].name_size};
@@ -92,13 +106,6 @@ class EntryList {
     std::uint16_t name_size = 0;
     EntryType type = EntryType::file;
     bool has_link = false;
-  };
-  struct Attributes {
-    std::uint32_t mode = 0;
-    std::uint32_t uid = 0;
-    std::uint32_t gid = 0;
-    std::uint32_t elf_machine = 0;
-    bool operator==(const Attributes&) const = default;
   };
   struct Link {
     std::uint64_t size = 0;    // of the entry

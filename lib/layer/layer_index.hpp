@@ -21,8 +21,8 @@ class StoredCaptures {
   virtual ~StoredCaptures() = default;
   virtual std::vector<std::size_t> positions() const = 0;
   virtual std::uint64_t size(std::size_t position) const = 0;  // bytes; 0 where there is none
-  /// Nothing where there is none, or the file is damaged.
-  virtual std::optional<std::string> read(std::size_t position) const = 0;
+  /// The first `most` bytes, fewer where it is shorter; nothing where there is none, or the file is damaged there.
+  virtual std::optional<std::string> read(std::size_t position, std::uint64_t most) const = 0;
 };
 
 /// How far the bytes behind an index were proven. Of several layers the weakest counts.

@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "layer/captures.hpp"
+#include "layer/companions.hpp"
 #include "layer/layer_cache.hpp"
 #include "layer/parallel.hpp"
 
@@ -18,10 +19,11 @@ namespace {
 // Linux mounts 128 lower folders at most, containerd's snapshotters a few hundred.
 constexpr std::size_t most_layers = 500;
 constexpr std::size_t most_passes_again = 200;
+constexpr std::size_t most_streams_again = 8;  // each is the whole image
 constexpr std::uint64_t path_bytes_an_entry = 64;
 constexpr std::uint64_t least_content = 64 << 10;     // who asks for the start of a file often asks for the rest of it
 constexpr std::uint64_t largest_kept = 1 << 20;       // of contents that were not captured in passing
-constexpr std::uint64_t most_together = 16ull << 20;  // of files of one name, fetched by a table of contents
+constexpr std::uint64_t most_together = 16ull << 20;  // of files that are taken along with one that is asked for
 
 std::string name_of(const Image& image, std::size_t number) {
   const LayerBlob& blob = image.layers()[number];
@@ -292,9 +294,12 @@ std::optional<std::string> LayerLoader::kept(std::size_t number, std::size_t ent
   if (const auto found = index.captures.find(entry); found != index.captures.end())
     return found->second.size() >= size ? std::optional(found->second.substr(0, size)) : std::nullopt;
   if (!index.stored_captures || index.stored_captures->size(entry) < size) return std::nullopt;
-  std::optional<std::string> content = index.stored_captures->read(entry);
-  if (content && content->size() > size) content->resize(size);
-  return content;
+  return index.stored_captures->read(entry, size);
+}
+
+bool LayerLoader::is_kept(std::size_t number, std::size_t entry) const {
+  const LayerIndex& index = *layers_[number].index;
+  return index.captures.contains(entry) || (index.stored_captures && index.stored_captures->size(entry) != 0);
 }
 
 void LayerLoader::remember(std::size_t number, std::size_t entry, std::string content) {
@@ -313,11 +318,7 @@ std::optional<std::string> LayerLoader::content(std::size_t number, std::size_t 
   std::optional<std::string> content;
   if (layers_[number].index->proof == Proof::toc) content = by_toc(number, entry);
   if (!content) {
-    if (++passes_again_ > most_passes_again) {
-      throw Error(ErrorKind::image_limit,
-                  fmt::format("{}: its layers had to be read again for single files more than {} times", image_.name(),
-                              most_passes_again));
-    }
+    spend_pass_again();
     content = image_.streams_once() ? by_streaming_again(number, entry, size) : by_passing_again(number, entry, size);
   }
   if (!content || content->size() < size) return std::nullopt;
@@ -327,6 +328,20 @@ std::optional<std::string> LayerLoader::content(std::size_t number, std::size_t 
   if (content->size() <= largest_kept || content->size() <= policy_(described, entry).limit)
     remember(number, entry, std::move(*content));
   return start;
+}
+
+void LayerLoader::spend_pass_again() {
+  const bool streams = image_.streams_once();
+  const std::size_t most = streams ? most_streams_again : most_passes_again;
+  if (++passes_again_ <= most) return;
+  if (!streams) {
+    throw Error(ErrorKind::image_limit,
+                fmt::format("{}: its layers had to be read again for single files more than {} times", image_.name(), most));
+  }
+  throw Error(ErrorKind::image_limit,
+              fmt::format("{}: the whole image had to be streamed again for single files more than {} times",
+                          image_.name(), most),
+              "from a file each of them is found at once: docker save NAME -o FILE, then docker-archive:FILE");
 }
 
 std::optional<std::string> LayerLoader::by_toc(std::size_t number, std::size_t entry) {
@@ -376,7 +391,23 @@ std::optional<std::string> LayerLoader::by_passing_again(std::size_t number, std
   const Entry described = layers_[number].index->entries.at(entry);
   const std::uint64_t wanted = std::min<std::uint64_t>(described.size, std::max<std::uint64_t>(size, least_content));
   const auto progress = [this, number](std::uint64_t bytes) { count(number, bytes); };
-  if (layers_[number].index->proof != Proof::toc) return read_entry(image_, number, entry, wanted, limits(), progress);
+  if (layers_[number].index->proof != Proof::toc) {
+    std::uint64_t budget = most_together;
+    std::map<std::size_t, std::uint64_t> together =
+        companions(layers_[number].index->entries, described, budget, [&](std::size_t other) {
+          return other != entry && !is_kept(number, other);
+        });
+    together[entry] = wanted;
+    std::map<std::size_t, std::string> contents = read_entries(image_, number, together, limits(), progress);
+    std::optional<std::string> content;
+    for (auto& [position, found] : contents) {
+      if (position == entry)
+        content = std::move(found);
+      else
+        remember(number, position, std::move(found));
+    }
+    return content;
+  }
   // Positions in the tar are others than in its table; of several entries of one path the last one holds.
   LayerIndex again = read_layer(
       image_, number,
@@ -393,25 +424,58 @@ std::optional<std::string> LayerLoader::by_passing_again(std::size_t number, std
 }
 
 std::optional<std::string> LayerLoader::by_streaming_again(std::size_t number, std::size_t entry, std::size_t size) {
-  const LayerIndex& index = *layers_[number].index;
-  const std::uint64_t wanted =
-      std::min<std::uint64_t>(index.entries.at(entry).size, std::max<std::uint64_t>(size, least_content));
-  const std::optional<Digest>& diff_id = image_.layers()[number].diff_id;
-  const Entry described = index.entries.at(entry);
-  std::optional<std::string> content;
+  const Entry described = layers_[number].index->entries.at(entry);
+  // Which layer it is, is known only behind it: so what lies at these places in any of them is kept for that long.
+  std::vector<std::map<std::size_t, std::uint64_t>> wanted(layers_.size());
+  std::map<std::size_t, std::uint64_t> anywhere;  // by position
+  std::uint64_t budget = most_together;
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    const std::size_t layer = (number + i) % layers_.size();  // its own first
+    if (!layers_[layer].index) continue;
+    wanted[layer] = companions(layers_[layer].index->entries, described, budget, [&](std::size_t other) {
+      return !(layer == number && other == entry) && !is_kept(layer, other);
+    });
+  }
+  wanted[number][entry] = std::min<std::uint64_t>(described.size, std::max<std::uint64_t>(size, least_content));
+  for (const auto& positions : wanted) {
+    for (const auto& [position, bytes] : positions) anywhere[position] = std::max(anywhere[position], bytes);
+  }
+  const auto is_one_of_ours = [&](const Entry& other, std::size_t position) {
+    for (std::size_t layer = 0; layer < layers_.size(); ++layer) {
+      if (wanted[layer].contains(position) && layers_[layer].index->entries[position].path == other.path) return true;
+    }
+    return false;
+  };
+  const Digest::Algorithm algorithm = image_.layers()[number].diff_id->algorithm();
+  std::vector<std::map<std::size_t, std::string>> found(layers_.size());
   image_.stream_layers([&](ByteReader& reader, std::uint64_t) {
-    // Which layer it is, is known only behind it: so what lies there in every one of them is kept for that long.
     StreamedLayer streamed = read_streamed_layer(
-        reader, diff_id->algorithm(),
+        reader, algorithm,
         [&](const Entry& other, std::size_t position) {
-          return position == entry && other.path == described.path ? Capture{.limit = wanted, .prefix = true}
-                                                                   : Capture{};
+          const auto place = anywhere.find(position);
+          return place != anywhere.end() && is_one_of_ours(other, position)
+                     ? Capture{.limit = place->second, .prefix = true}
+                     : Capture{};
         },
         limits(), [&](std::uint64_t bytes) { count(number, bytes); });
-    if (streamed.failure || streamed.diff_id != diff_id) return;
-    const auto found = streamed.index.captures.find(entry);
-    if (found != streamed.index.captures.end()) content = std::move(found->second);
+    if (streamed.failure) return;
+    for (std::size_t layer = 0; layer < layers_.size(); ++layer) {
+      if (streamed.diff_id != image_.layers()[layer].diff_id) continue;
+      for (const auto& [position, content] : streamed.index.captures) {
+        if (wanted[layer].contains(position)) found[layer][position] = content;
+      }
+    }
   });
+  // Only now has the source checked what it said of the image.
+  std::optional<std::string> content;
+  for (std::size_t layer = 0; layer < layers_.size(); ++layer) {
+    for (auto& [position, bytes] : found[layer]) {
+      if (layer == number && position == entry)
+        content = std::move(bytes);
+      else
+        remember(layer, position, std::move(bytes));
+    }
+  }
   return content;
 }
 

@@ -159,27 +159,35 @@ struct RootView::State {
     return {Below::Kind::other, ""};
   }
 
-  Node node_at(const CanonicalPath& path, const Place& place) { return node_at(to_path(path), place); }
-
   Node node_at(std::string path, const Place& place) {
     Node node;
     node.path = std::move(path);
+    describe(node, place);
+    return node;
+  }
+
+  /// All but the path. Nothing is allocated where `node` has been described before: walks see millions of them.
+  void describe(Node& node, const Place& place) {
     node.layer = place.layer;
     node.entry = place.entry;
     if (place.kind == Place::Kind::implied_directory) {
       node.type = EntryType::directory;
+      node.size = 0;
       node.mode = 0755;
-      return node;
+      node.uid = node.gid = 0;
+      node.elf_machine = 0;
+      node.link.clear();
+      return;
     }
-    const Entry entry = entry_of(place);
-    node.type = entry.type;
-    node.size = entry.size;
-    node.mode = entry.mode;
-    node.uid = entry.uid;
-    node.gid = entry.gid;
-    node.elf_machine = entry.elf_machine;
-    node.link = entry.link;
-    return node;
+    const EntryList& entries = index(place.layer).entries;
+    const EntryList::Attributes& attributes = entries.attributes(place.entry);
+    node.type = entries.type(place.entry);
+    node.size = entries.file_size(place.entry);
+    node.mode = attributes.mode;
+    node.uid = attributes.uid;
+    node.gid = attributes.gid;
+    node.elf_machine = static_cast<std::uint16_t>(attributes.elf_machine);
+    node.link = entries.link(place.entry);
   }
 
   Lookup lookup(std::string_view path, bool follow_last) {
@@ -234,7 +242,7 @@ struct RootView::State {
     result.status = Lookup::Status::found;
     // The root is there even where no layer names it.
     if (place.kind == Place::Kind::nothing) place.kind = Place::Kind::implied_directory;
-    result.node = node_at(here, place);
+    result.node = node_at(to_path(here), place);
     if (may_be_elf(*result.node) && loader.index(result.node->layer).proof == Proof::toc) {
       // A table of contents does not say it.
       const auto start =
@@ -328,18 +336,24 @@ struct RootView::State {
     return merged;
   }
 
-  /// Parents first. `wanted` prunes: it is asked of a folder's path whether anything below it matters.
-  void walk(const std::string& path, const std::vector<Part>& parts,
-            const std::function<bool(const std::string&)>& wanted, const std::function<void(const Node&)>& visit) {
+  /// Parents first, below `node`, which is used for all of them. `wanted` prunes: it is asked of a folder's path
+  /// whether anything below it matters.
+  void walk(Node& node, const std::vector<Part>& parts, const std::function<bool(const std::string&)>& wanted,
+            const std::function<void(const Node&)>& visit) {
+    const std::size_t length = node.path.size();
     merge(parts, [&](std::string_view name, Merged& merged) {
       if (merged.place.kind == Place::Kind::nothing) return;
-      std::string below_here;
-      below_here.reserve(path.size() + 1 + name.size());
-      below_here.append(path).append(1, '/').append(name);
-      const Node node = node_at(std::move(below_here), merged.place);
+      node.path.resize(length);
+      node.path.append(1, '/').append(name);
+      describe(node, merged.place);
       visit(node);
-      if (node.type == EntryType::directory && wanted(node.path)) walk(node.path, merged.parts, wanted, visit);
+      if (node.type == EntryType::directory && wanted(node.path)) walk(node, merged.parts, wanted, visit);
     });
+  }
+
+  void walk(const std::function<bool(const std::string&)>& wanted, const std::function<void(const Node&)>& visit) {
+    Node node;
+    walk(node, root_parts(), wanted, visit);
   }
 };
 
@@ -388,19 +402,17 @@ std::vector<Node> RootView::find(std::string_view pattern) {
   const std::string absolute = pattern.starts_with('/') ? std::string(pattern) : "/" + std::string(pattern);
   state_->loader.looking_for(pattern);
   std::vector<Node> nodes;
-  state_->walk(
-      "", state_->root_parts(), [&](const std::string& folder) { return may_hold_match(absolute, folder); },
-      [&](const Node& node) {
-        if (glob_match(absolute, node.path)) nodes.push_back(node);
-      });
+  state_->walk([&](const std::string& folder) { return may_hold_match(absolute, folder); },
+               [&](const Node& node) {
+                 if (glob_match(absolute, node.path)) nodes.push_back(node);
+               });
   std::sort(nodes.begin(), nodes.end(), [](const Node& one, const Node& other) { return one.path < other.path; });
   return nodes;
 }
 
 void RootView::walk(const std::function<void(const Node&)>& visit) {
   state_->loader.looking_for(every_file);
-  state_->walk(
-      "", state_->root_parts(), [](const std::string&) { return true; }, visit);
+  state_->walk([](const std::string&) { return true; }, visit);
 }
 
 void RootView::read_all() {

@@ -35,7 +35,7 @@ void read_as_file(std::string bytes, bool sealed) {
   use(found->index.entries);
   for (const std::size_t position : found->index.stored_captures->positions()) {
     if (position >= found->index.entries.size()) std::abort();
-    const auto content = found->index.stored_captures->read(position);
+    const auto content = found->index.stored_captures->read(position, found->index.stored_captures->size(position));
     if (content && content->size() != found->index.stored_captures->size(position)) std::abort();
   }
 }

@@ -64,7 +64,7 @@ LayerIndex some_index() {
 
 std::optional<std::string> capture_of(const LayerIndex& index, std::size_t position) {
   REQUIRE(index.stored_captures);
-  return index.stored_captures->read(position);
+  return index.stored_captures->read(position, index.stored_captures->size(position));
 }
 
 void check_same(const LayerIndex& found, const LayerIndex& index) {
@@ -345,7 +345,7 @@ TEST_CASE("Many writers and readers of one cache file do not disturb each other"
       for (int round = 0; round < 20; ++round) {
         cache.store(key, std::nullopt, index);
         const auto found = cache.find(key, std::nullopt);
-        if (found && (found->entries.size() != index.entries.size() || found->stored_captures->read(4) != "three"))
+        if (found && (found->entries.size() != index.entries.size() || found->stored_captures->read(4, 100) != "three"))
           ++wrong;
       }
     });

@@ -123,6 +123,6 @@ TEST_CASE("A layer's secrets are judged in passing; neither the index nor the ca
   REQUIRE(again);
   CHECK(again->index.secrets == index.secrets);
   REQUIRE(again->index.stored_captures);
-  CHECK_FALSE(again->index.stored_captures->read(0));
-  CHECK(again->index.stored_captures->read(1) == "ID=debian\n");
+  CHECK_FALSE(again->index.stored_captures->read(0, 100));
+  CHECK(again->index.stored_captures->read(1, 100) == "ID=debian\n");
 }
