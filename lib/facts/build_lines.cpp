@@ -40,6 +40,13 @@ std::string shortened(std::string text) {
   return text;
 }
 
+/// hf_transfer and hf_xet are packages; Hugging Face's tokens, which begin alike, are no words.
+bool is_package(std::string_view value) {
+  const std::string_view name = value.substr(0, value.find_first_of("=<>!~[;"));
+  return name.starts_with("hf_") && name.size() <= 20 &&
+         name.find_first_not_of("abcdefghijklmnopqrstuvwxyz_-") == std::string_view::npos;
+}
+
 }  // namespace
 
 std::string BuildReader::short_line(const Instruction& instruction) const {
@@ -90,7 +97,7 @@ void BuildReader::note_secret(const std::string& name, const std::string& value,
   if (value.size() < 6 || build_->secrets.size() >= max_secrets) return;
   // A path, a switch or a URL without a login is none, whatever the variable is called.
   const bool by_name = looks_secret(name, "");
-  const bool by_value = looks_secret("", value);
+  const bool by_value = looks_secret("", value) && !is_package(value);
   if (!by_value) {
     if (!by_name) return;
     // Keys of AWS are base64: a slash inside one makes no path of it.

@@ -100,6 +100,7 @@ TEST_CASE("images that are named") {
 }
 
 TEST_CASE("secrets, bash, redirections, updates, drivers, own checks") {
+  CHECK(build_of(slim + "RUN pip install hf_transfer==0.1.8 hf_xet\n")->secrets.empty());
   CHECK(build_of(slim + "ENV HF_TOKEN=hf_abcdefghijklmnopqrstuvwxyzABCDEFGH\n")->secrets.size() == 1);
   CHECK(build_of(slim + "ENV HF_TOKEN_FILE=/run/secrets/hf\nENV TOKEN=\n")->secrets.empty());
   CHECK(build_of(slim + "RUN [[ -f /x ]] || true\n")->constructs.size() == 1);
