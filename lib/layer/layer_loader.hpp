@@ -68,10 +68,12 @@ class LayerLoader {
   std::optional<Digest> key_of(std::size_t number) const;
 
   std::optional<std::string> kept(std::size_t number, std::size_t entry, std::size_t size) const;
+  bool is_kept(std::size_t number, std::size_t entry) const;  // at least its start
   std::optional<std::string> by_toc(std::size_t number, std::size_t entry);
   std::optional<std::string> by_passing_again(std::size_t number, std::size_t entry, std::size_t size);
   std::optional<std::string> by_streaming_again(std::size_t number, std::size_t entry, std::size_t size);
   void remember(std::size_t number, std::size_t entry, std::string content);
+  void spend_pass_again();
 
   const Image& image_;
   RootOptions options_;

@@ -405,12 +405,15 @@ LayerIndex read_layer(const Image& image, std::size_t layer, const CapturePolicy
   return pass(image, layer, policy, limits, progress, true, both);
 }
 
-std::optional<std::string> read_entry(const Image& image, std::size_t layer, std::size_t position, std::uint64_t size,
-                                      const LayerLimits& limits, const std::function<void(std::uint64_t)>& progress) {
-  const CapturePolicy policy = [&](const Entry&, std::size_t at) { return at == position ? Capture{.limit = size, .prefix = true} : Capture{}; };
-  LayerIndex index = pass(image, layer, policy, limits, progress, false, false);
-  const auto found = index.captures.find(position);
-  return found == index.captures.end() ? std::nullopt : std::optional(std::move(found->second));
+std::map<std::size_t, std::string> read_entries(const Image& image, std::size_t layer,
+                                                const std::map<std::size_t, std::uint64_t>& wanted,
+                                                const LayerLimits& limits,
+                                                const std::function<void(std::uint64_t)>& progress) {
+  const CapturePolicy policy = [&](const Entry&, std::size_t position) {
+    const auto found = wanted.find(position);
+    return found == wanted.end() ? Capture{} : Capture{.limit = found->second, .prefix = true};
+  };
+  return pass(image, layer, policy, limits, progress, false, false).captures;
 }
 
 namespace {

@@ -41,10 +41,12 @@ LayerIndex read_layer(const Image& image, std::size_t layer, const CapturePolicy
                       const LayerLimits& limits = {}, const std::function<void(std::uint64_t)>& progress = {},
                       bool both = false);
 
-/// The first `size` bytes of the file at a position of a layer's index; nothing where no file is there. The layer is read
-/// and checked as above.
-std::optional<std::string> read_entry(const Image& image, std::size_t layer, std::size_t position, std::uint64_t size,
-                                      const LayerLimits& limits = {}, const std::function<void(std::uint64_t)>& progress = {});
+/// Contents of files at positions of a layer's index, or as many of their first bytes as are asked for; what is no file
+/// there is left out. The layer is read and checked as above.
+std::map<std::size_t, std::string> read_entries(const Image& image, std::size_t layer,
+                                                const std::map<std::size_t, std::uint64_t>& wanted,
+                                                const LayerLimits& limits = {},
+                                                const std::function<void(std::uint64_t)>& progress = {});
 
 /// A layer of a source that streams once (Image::stream_layers): which one it is, its diff id tells.
 struct StreamedLayer {

@@ -212,6 +212,22 @@ TEST_CASE("Full assurance checks the diff id of a compressed layer, too") {
   CHECK_THROWS_WITH(root.lookup("/a"), Catch::Contains("its diff id is"));
 }
 
+TEST_CASE("A layer passes once more for all contents that go together") {
+  std::vector<std::string> members;
+  for (int i = 0; i < 40; ++i) members.push_back(file(fmt::format("lib/{}/data", i), fmt::format("data {}", i)));
+  members.push_back(file("lib/0/large", std::string(300 << 10, 'l')));
+  MemoryImage image;
+  image.add(gzip(tar_of(members)));
+  RootView root(image, {});
+  for (int i = 0; i < 40; ++i) CHECK(root.read(fmt::format("/lib/{}/data", i), 100) == fmt::format("data {}", i));
+  CHECK(image.opened == std::vector<int>{2});
+  // Of what is large, the start was taken along: the whole of it is one more pass.
+  CHECK(root.read_prefix(*root.lookup("/lib/0/large").node, 1000) == std::string(1000, 'l'));
+  CHECK(image.opened == std::vector<int>{2});
+  CHECK(root.read("/lib/0/large", 1 << 20) == std::string(300 << 10, 'l'));
+  CHECK(image.opened == std::vector<int>{3});
+}
+
 TEST_CASE("A source that streams once is read in one pass") {
   const std::vector<std::string> tars = {tar_of({folder("etc"), file("etc/passwd", "root"), file("data", "some data")}),
                                          tar_of({file("top", "of it")})};
@@ -237,6 +253,45 @@ TEST_CASE("A source that streams once is read in one pass") {
       CHECK(root.read("/data", 100) == "some data");
       CHECK(odd.streams == 2);
     }
+  }
+  SECTION("and once for all that goes with it") {
+    std::vector<std::string> lower, upper;
+    for (int i = 0; i < 30; ++i) {
+      lower.push_back(file(fmt::format("lib/{}/data", i), fmt::format("data {}", i)));
+      lower.push_back(file(fmt::format("share/{}", i), fmt::format("share {}", i)));
+      upper.push_back(file(fmt::format("opt/{}/data", i), fmt::format("opt {}", i)));
+    }
+    const std::vector<std::string> many = {tar_of(lower), tar_of(upper)};
+    odd.by_diff_ids(many);
+    odd.stream = {many[1], many[0]};
+    RootView root(odd, {});
+    for (int i = 0; i < 30; ++i) {
+      CHECK(root.read(fmt::format("/lib/{}/data", i), 100) == fmt::format("data {}", i));
+      CHECK(root.read(fmt::format("/opt/{}/data", i), 100) == fmt::format("opt {}", i));
+    }
+    CHECK(odd.streams == 2);
+    for (int i = 0; i < 30; ++i)
+      CHECK(root.read(fmt::format("/share/{}", i), 100) == fmt::format("share {}", i));
+    CHECK(odd.streams == 3);
+  }
+  SECTION("but not for ever") {
+    std::vector<std::string> members;
+    for (int i = 0; i < 9; ++i) members.push_back(file(fmt::format("{}/{}.x{}", i, i, i), fmt::format("odd {}", i)));
+    const std::vector<std::string> unrelated = {tar_of(members), tars[1]};
+    odd.by_diff_ids(unrelated);
+    odd.stream = unrelated;
+    RootView root(odd, {});
+    for (int i = 0; i < 8; ++i) CHECK(root.read(fmt::format("/{}/{}.x{}", i, i, i), 100) == fmt::format("odd {}", i));
+    CHECK(odd.streams == 9);
+    CHECK_THROWS_WITH(root.read("/8/8.x8", 100), Catch::Contains("had to be streamed again"));
+    CHECK(odd.streams == 9);
+  }
+  SECTION("nothing that is taken along is believed before the stream's end") {
+    odd.stream = tars;
+    RootView root(odd, {});
+    CHECK(root.lookup("/top"));
+    odd.after_stream = [] { throw Error(ErrorKind::image_corrupt, "another config"); };
+    CHECK_THROWS_WITH(root.read("/data", 100), "another config");
   }
   SECTION("a layer that is there once may be several of the image") {
     const std::vector<std::string> same = {tars[0], tars[0]};
