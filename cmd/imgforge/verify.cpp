@@ -107,6 +107,9 @@ Subject verify_one(const std::string& name, const SourceOptions& source, const V
     root = std::make_unique<RootView>(*image, std::move(reading));
     if (image->config_comes_last()) describe();  // the view has read it all
     subject.depth = options.depth == "contract" ? Depth::contract : Depth::full;
+    // Where every layer is needed anyway, several are read at once, not one for each question.
+    const bool needs_all = subject.depth == Depth::full && options.select.empty();
+    if (needs_all || options.reading.assurance == "full") root->read_all();
     const Facts facts = facts_from_image(*image, *root, knowledge, subject.depth);
 
     std::optional<Recipe> recipe = given;
@@ -129,7 +132,6 @@ Subject verify_one(const std::string& name, const SourceOptions& source, const V
     subject.judged_as = input.judged_as;
     const CheckOptions judging{*parse_level(options.fail_on), subject.depth, options.select};
     subject.outcome = check(input, judging);
-    if (options.reading.assurance == "full") root->read_all();
     // Never those of the label: an image cannot waive its own faults.
     Ignores ignores;
     if (given) ignores.add(*given);

@@ -1,9 +1,8 @@
-"""The test bed: registries, file servers and a proxy that misbehaves, on loopback, for as long as a `with` lasts."""
+"""The test bed: registries and file servers on loopback, for as long as a `with` lasts. A proxy that misbehaves: proxy.py."""
 
 import base64
 import contextlib
 import ctypes
-import http.client
 import http.server
 import json
 import os
@@ -49,14 +48,32 @@ def _end_with_parent():
 
 
 def _wait_until_it_accepts(port, process, log):
-    deadline = time.monotonic() + START_TIMEOUT_SECONDS
+    name, deadline = process.args[0], time.monotonic() + START_TIMEOUT_SECONDS
     while time.monotonic() < deadline:
         if process.poll() is not None:
-            raise RuntimeError(f"docker-registry ended at once:\n{log.read_text()[-3000:]}")
+            raise RuntimeError(f"{name} ended at once:\n{log.read_text()[-3000:]}")
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
             return
         time.sleep(0.05)
-    raise RuntimeError(f"docker-registry does not listen on {port}:\n{log.read_text()[-3000:]}")
+    raise RuntimeError(f"{name} does not listen on {port}:\n{log.read_text()[-3000:]}")
+
+
+@contextlib.contextmanager
+def running(command, port, log):
+    """A server, from when it listens on the port; `log` is the file that gets what it says."""
+    with log.open("w") as output:
+        process = subprocess.Popen([str(word) for word in command], stdout=output, stderr=subprocess.STDOUT,
+                                   preexec_fn=_end_with_parent)
+    try:
+        _wait_until_it_accepts(port, process, log)
+        yield
+    finally:
+        process.terminate()
+        try:
+            process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
 
 
 class Registry:
@@ -94,22 +111,8 @@ def registry(storage=None, user=None, password=None, certificates=None):
         storage = pathlib.Path(storage) if storage else folder / "storage"
         storage.mkdir(parents=True, exist_ok=True)
         config = registry_config(folder, storage, port, user, password, certificates)
-        log = folder / "log"
-        with log.open("w") as output:
-            process = subprocess.Popen(
-                ["docker-registry", "serve", str(config)], stdout=output, stderr=subprocess.STDOUT,
-                preexec_fn=_end_with_parent
-            )
-        try:
-            _wait_until_it_accepts(port, process, log)
+        with running(["docker-registry", "serve", config], port, folder / "log"):
             yield Registry(port, certificates.ca if certificates else None)
-        finally:
-            process.terminate()
-            try:
-                process.wait(timeout=10)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
 
 
 class Certificates:
@@ -162,127 +165,6 @@ def file_server(folder):
 
     with _serving(Handler) as port:
         yield f"http://127.0.0.1:{port}"
-
-
-class Proxy:
-    """What a misbehaving proxy does and has seen. `fault` is one of FAULTS, or None for good behaviour."""
-
-    FAULTS = ("cut-once", "expired", "no-ranges", "redirect", "stalled", "truncated-blob", "too-many-requests", "wrong-blob",
-              "wrong-manifest", "wrong-range")
-
-    def __init__(self, fault, tenth=5):
-        assert fault is None or fault in self.FAULTS, fault
-        self.fault = fault
-        self.tenth = tenth  # where "cut-once" and those after it cut each blob, the first time that it is asked for
-        self.cut = set()
-        self.host = None
-        self.requests = []  # (path, headers) at the proxy's own origin
-        self.elsewhere = []  # (path, headers) at the origin that a redirect leads to
-        self.refusals = 0  # answers 429 so far
-
-
-class _Forwarding(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    upstream_port = None
-    proxy = None
-
-    def log_message(self, *_):
-        pass
-
-    def fetch(self, path, headers):
-        upstream = http.client.HTTPConnection("127.0.0.1", self.upstream_port, timeout=60)
-        try:
-            kept = {name: headers[name] for name in ("Accept", "Authorization", "Range") if headers.get(name)}
-            upstream.request(self.command, path, headers=kept)
-            answer = upstream.getresponse()
-            return answer.status, answer.getheaders(), answer.read()
-        finally:
-            upstream.close()
-
-    def answer(self, status, headers, body, length=None):
-        self.send_response(status)
-        for name, value in headers:
-            if name.lower() not in ("content-length", "connection", "transfer-encoding", "date", "server"):
-                self.send_header(name, value)
-        length = len(body) if length is None else length
-        if self.command == "HEAD":
-            length = int(dict((n.lower(), v) for n, v in headers).get("content-length", 0))
-        self.send_header("Content-Length", str(length))
-        self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(body)
-
-
-def _other_byte(body):
-    middle = len(body) // 2
-    return body[:middle] + bytes([body[middle] ^ 0xFF]) + body[middle + 1:]
-
-
-@contextlib.contextmanager
-def misbehaving_proxy(upstream, fault, refusals=2, tenth=5):
-    """A proxy in front of a plain registry; `upstream` is a Registry."""
-    state = Proxy(fault, tenth)
-
-    class Elsewhere(_Forwarding):
-        upstream_port = upstream.port
-
-        def do_GET(self):
-            state.elsewhere.append((self.path, dict(self.headers)))
-            # As object stores do: a request with a login that is not theirs is refused.
-            if self.headers.get("Authorization"):
-                self.answer(400, [], b"")
-                return
-            headers = dict(self.headers) | dict(state.requests[-1][1])
-            self.answer(*self.fetch(self.path, headers))
-
-        do_HEAD = do_GET
-
-    with _serving(Elsewhere) as elsewhere_port:
-
-        class Handler(_Forwarding):
-            upstream_port = upstream.port
-
-            def do_GET(self):
-                state.requests.append((self.path, dict(self.headers)))
-                is_blob, is_manifest = "/blobs/" in self.path, "/manifests/" in self.path
-                if state.fault == "too-many-requests" and state.refusals < refusals:
-                    state.refusals += 1
-                    self.answer(429, [("Retry-After", "1")], b'{"errors":[{"code":"TOOMANYREQUESTS"}]}')
-                    return
-                ranged = is_blob and "Range" in self.headers
-                if ranged and state.fault == "no-ranges":
-                    self.answer(416, [], b"")
-                    return
-                status, headers, body = self.fetch(self.path, self.headers)
-                cuts = ("cut-once", "no-ranges", "wrong-range", "expired")
-                if status in (200, 206) and is_blob and state.fault in cuts and self.path not in state.cut:
-                    state.cut.add(self.path)
-                    self.answer(status, headers, body[: len(body) * state.tenth // 10], length=len(body))
-                    self.close_connection = True
-                elif ranged and state.fault == "wrong-range":
-                    self.answer(206, [("Content-Range", f"bytes 0-{len(body) - 1}/{len(body) + 9}")], body)
-                elif is_blob and state.fault == "stalled":
-                    self.answer(status, headers, body[:10], length=len(body))
-                    time.sleep(state.tenth)
-                elif status not in (200, 206):
-                    self.answer(status, headers, body)
-                elif state.fault == "redirect" and is_blob:
-                    self.answer(307, [("Location", f"http://127.0.0.1:{elsewhere_port}{self.path}")], b"")
-                elif state.fault == "truncated-blob" and is_blob and self.command == "GET":
-                    self.answer(status, headers, body[: len(body) // 2], length=len(body))
-                    self.close_connection = True
-                elif state.fault == "wrong-blob" and is_blob and self.command == "GET":
-                    self.answer(status, headers, _other_byte(body))
-                elif state.fault == "wrong-manifest" and is_manifest and self.command == "GET":
-                    self.answer(status, headers, body.replace(b"{", b"{ ", 1))
-                else:
-                    self.answer(status, headers, body)
-
-            do_HEAD = do_GET
-
-        with _serving(Handler) as port:
-            state.host = f"localhost:{port}"
-            yield state
 
 
 class Builder:

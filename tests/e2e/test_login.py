@@ -19,6 +19,7 @@ import urllib.parse
 import pytest
 
 import bed
+import proxy as behaviours
 
 USER, PASSWORD, REFRESH = "reader", "s3cr3t-of-the-tests", "refresh-t0ken-of-the-tests"
 SERVICE, ISSUER = "registry of the tests", "tokens of the tests"
@@ -102,11 +103,36 @@ def token_registry(storage, certificates):
     state = TokenRegistry(certificates)
     basic = "Basic " + base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode()
 
-    class Front(bed._Forwarding):
+    class Front(http.server.BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        upstream_port = None
+
+        def log_message(self, *_):
+            pass
+
+        def forward(self):
+            upstream = http.client.HTTPConnection("127.0.0.1", self.upstream_port, timeout=60)
+            try:
+                kept = {name: self.headers[name] for name in ("Accept", "Authorization", "Range") if self.headers.get(name)}
+                upstream.request("GET", self.path, headers=kept)
+                answer = upstream.getresponse()
+                self.answer(answer.status, answer.getheaders(), answer.read())
+            finally:
+                upstream.close()
+
+        def answer(self, status, headers, body):
+            self.send_response(status)
+            for name, value in headers:
+                if name.lower() not in behaviours.OWN_HEADERS:
+                    self.send_header(name, value)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
         def do_GET(self):
             state.requests.append((self.command, self.path, self.headers.get("Authorization", "")))
             if not self.path.startswith("/token"):
-                self.answer(*self.fetch(self.path, self.headers))
+                self.forward()
                 return
             query = urllib.parse.parse_qs(urllib.parse.urlsplit(self.path).query)
             assert query["service"] == [SERVICE]
@@ -140,21 +166,15 @@ def token_registry(storage, certificates):
         config["auth"] = {"token": {"realm": f"https://{state.host}/token", "service": SERVICE, "issuer": ISSUER,
                                     "rootcertbundle": str(certificates.ca)}}
         path.write_text(json.dumps(config))
-        log = folder / "log"
-        with log.open("w") as output:
-            process = subprocess.Popen(["docker-registry", "serve", str(path)], stdout=output,
-                                       stderr=subprocess.STDOUT, preexec_fn=bed._end_with_parent)
         Front.upstream_port = port
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
         thread.start()
         try:
-            bed._wait_until_it_accepts(port, process, log)
-            yield state
+            with bed.running(["docker-registry", "serve", path], port, folder / "log"):
+                yield state
         finally:
             server.shutdown()
             server.server_close()
-            process.terminate()
-            process.wait(timeout=10)
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""How much is read, what is kept between runs, and that a broken connection changes no verdict."""
+"""How much is read, and what is kept between runs. What happens when connections break: test_faults.py."""
 
 import json
 import time
@@ -106,29 +106,6 @@ def test_depth_contract(imgforge, registry, worker):
     assert alone.subject["passed"] == ["beam/boot-missing"]
     unknown = imgforge("verify", "--select", "beam/boot-mising", f"{registry.host}/{worker}")
     assert unknown.code == 2 and "did you mean beam/boot-missing" in unknown.err
-
-
-@pytest.mark.parametrize("tenth", range(10))
-def test_a_cut_connection_goes_on_where_it_stood(imgforge, registry, worker, tenth):
-    with bed.misbehaving_proxy(registry, "cut-once", tenth=tenth) as proxy:
-        result = imgforge.verify(f"{proxy.host}/{worker}")
-    assert result.code == 0, result
-    ranges = [headers["Range"] for path, headers in proxy.requests if "Range" in headers]
-    assert tenth == 0 or ranges, "what had come is not asked for again"
-
-
-def test_without_ranges_it_starts_anew(imgforge, registry, worker):
-    for fault in ("no-ranges", "wrong-range"):
-        with bed.misbehaving_proxy(registry, fault) as proxy:
-            assert imgforge.verify(f"{proxy.host}/{worker}").code == 0, fault
-
-
-def test_nothing_wrong_is_kept(imgforge, registry, worker, tmp_path):
-    cache = tmp_path / "cache"
-    with bed.misbehaving_proxy(registry, "wrong-blob") as proxy:
-        assert imgforge.verify(f"{proxy.host}/{worker}", "--cache", cache).code == 3
-    result = imgforge.verify(f"{registry.host}/{worker}", "--cache", cache)
-    assert result.code == 0 and cost(result)["layers_cached"] == 0, result
 
 
 def test_cache_info_and_prune(imgforge, registry, worker, tmp_path):
