@@ -53,6 +53,10 @@ bool is_tree_of_packages(std::string_view folder) {
 /// Below a folder of installed software, and below one of its tests: keys that everybody has.
 bool ships_with_package(std::string_view path) {
   if (path.starts_with("usr/share/doc/") || path.find("snakeoil") != std::string_view::npos) return true;
+  // Unpacked from an archive, with the tests and the test servers of all that it bundles.
+  if (path.find("google-cloud-sdk/platform/") != std::string_view::npos ||
+      path.find("google-cloud-sdk/lib/third_party/") != std::string_view::npos)
+    return true;
   // NVIDIA's images carry the sources of frameworks, tests included, in /opt and /workspace.
   bool in_tree = path.starts_with("usr/") || path.starts_with("opt/") || path.starts_with("workspace/");
   const std::vector<std::string_view> parts = split(path, '/');
@@ -190,7 +194,7 @@ class Search {
       for (const Node& node : root_.list(folder)) {
         const bool list = node.path.ends_with(".list"), sums = node.path.ends_with(".md5sums");
         if (!(std::string_view(folder).ends_with("info") ? list : sums) || bytes > max_record_bytes) continue;
-        const auto text = root_.read(node, 1 << 20);
+        const auto text = root_.read(node, 8 << 20);
         if (!text) continue;
         bytes += text->size();
         for (const std::string_view line : lines(*text)) {

@@ -31,6 +31,8 @@ constexpr std::array table = {
     Row{"**/*.dist-info/RECORD", 4_MiB},
     Row{"**/*.egg-info/PKG-INFO", 1_MiB, true},
     Row{"**/EGG-INFO/PKG-INFO", 1_MiB, true},
+    Row{"**/*.egg-info/requires.txt", 64_KiB},
+    Row{"**/EGG-INFO/requires.txt", 64_KiB},
     Row{"**/*.egg-info", 1_MiB, true},
     Row{"**/*.pth", 64_KiB},
     Row{"**/pyvenv.cfg", 64_KiB},
@@ -47,7 +49,7 @@ constexpr std::array table = {
     Row{"etc/ld.so.cache", 4_MiB},
     Row{"var/lib/dpkg/status", 16_MiB},
     Row{"var/lib/dpkg/status.d/*", 64_KiB},
-    Row{"var/lib/dpkg/info/*.list", 1_MiB},
+    Row{"var/lib/dpkg/info/*.list", 8_MiB},
     Row{"lib/apk/db/installed", 16_MiB},
     // What computes on GPUs, as builds wrote it down.
     Row{"**/cuda*/version.json", 64_KiB},

@@ -81,6 +81,7 @@ TEST_CASE("What everybody has is no secret", "[secrets]") {
                 file("etc/ssl/private/ssl-cert-snakeoil.key", key("PRIVATE KEY")),
                 file("usr/share/doc/demo/examples/a.key", key("PRIVATE KEY")),
                 file("opt/conda/lib/python3.11/test/certdata/keycert.pem", key("PRIVATE KEY")),
+                file("root/google-cloud-sdk/platform/gsutil/third_party/urllib3/dummyserver/certs/server.key", key("PRIVATE KEY")),
                 file("opt/tensorflow/core/platform/testdata/account.pem", key("PRIVATE KEY")),
                 file("app/tests/a.key", key("PRIVATE KEY"))});
   CHECK(places(debian) == List{"/app/tests/a.key", "/etc/demo/other.key"});
