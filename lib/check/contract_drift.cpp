@@ -7,6 +7,7 @@
 #include "base/text.hpp"
 #include "check/worker.hpp"
 #include "facts/commands.hpp"
+#include "facts/secrets.hpp"
 #include "image/manifest.hpp"
 
 namespace imgforge {
@@ -227,8 +228,8 @@ class Comparison {
       if (name.starts_with("TPU_")) continue;  // tpu/environment
       const auto actual = facts_.variable(name);
       if (actual && *actual == value) continue;
-      drift(actual ? fmt::format("{} is \"{}\" and not \"{}\"", name, escape_for_display(*actual),
-                                 escape_for_display(value))
+      drift(actual ? fmt::format("{} is \"{}\" and not \"{}\"", name, escape_for_display(shown_setting(name, *actual)),
+                                 escape_for_display(shown_setting(name, value)))
                    : fmt::format("{} is not set", name),
             "env." + name);
       evidence_.push_back(facts_.variable_evidence(name));

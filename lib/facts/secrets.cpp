@@ -23,6 +23,7 @@ constexpr std::uint64_t max_record = 4 << 20;
 constexpr std::uint64_t max_record_bytes = 64ull << 20;  // of all RECORDs, and of all lists of dpkg
 constexpr std::size_t max_found = 20'000;
 constexpr std::size_t max_words = 20'000;
+constexpr std::string_view word_ends = " \t\r\n\"'`;&|<>(),[]";
 
 struct Found {
   std::size_t layer = 0;
@@ -249,9 +250,8 @@ class Search {
       SecretKind kind = SecretKind::none;
       bool found = false;
       std::size_t at = 0;
-      constexpr std::string_view ends = " \t\r\n\"'`;&|<>()";
-      while (!found && words < max_words && (at = text.find_first_not_of(ends, at)) != std::string_view::npos) {
-        const std::size_t end = std::min(text.find_first_of(ends, at), text.size());
+      while (!found && words < max_words && (at = text.find_first_not_of(word_ends, at)) != std::string_view::npos) {
+        const std::size_t end = std::min(text.find_first_of(word_ends, at), text.size());
         const std::string_view word = text.substr(at, end - at);
         at = end;
         ++words;
@@ -312,6 +312,31 @@ bool is_secret_setting(std::string_view name, std::string_view value) {
     if (lower_name.ends_with(end)) return false;
   }
   return true;
+}
+
+std::string shown_setting(std::string_view name, std::string_view value) {
+  return is_secret_setting(name, value) ? "***" : std::string(value);
+}
+
+std::string without_secrets(std::string_view text) {
+  if (text.find("PRIVATE KEY") != std::string_view::npos) return "***";  // a key is of many words
+  std::string result;
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const std::size_t begin = std::min(text.find_first_not_of(word_ends, at), text.size());
+    const std::size_t end = std::min(text.find_first_of(word_ends, begin), text.size());
+    result += text.substr(at, begin - at);
+    const std::string_view word = text.substr(begin, end - begin);
+    const std::size_t equals = word.find('=');
+    const bool setting = equals != std::string_view::npos && equals != 0;
+    if (setting && is_secret_setting(word.substr(0, equals), word.substr(equals + 1))) {
+      result += std::string(word.substr(0, equals + 1)) + "***";
+    } else {
+      result += secret_in_text(word) != SecretKind::none ? "***" : std::string(word);
+    }
+    at = end;
+  }
+  return result;
 }
 
 Fact<std::vector<Secret>> read_secrets(ImageReader& reader) { return Search(reader).run(); }

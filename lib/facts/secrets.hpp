@@ -1,6 +1,7 @@
 // Secrets in an image: files of its layers, also of those that a later layer deletes, and its config.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "facts/facts.hpp"
@@ -21,5 +22,11 @@ Fact<std::vector<Secret>> read_secrets(ImageReader& reader);
 /// called TOKEN, PASSWORD, ... and its value is neither a path, a switch, a reference to another variable, nor a
 /// placeholder. `name` may be empty.
 bool is_secret_setting(std::string_view name, std::string_view value);
+
+/// The value, or "***" where it is such a secret; for whatever shows settings.
+std::string shown_setting(std::string_view name, std::string_view value);
+
+/// A command or a line of a build's history with every word that holds a secret as "***" (of NAME=value, the value).
+std::string without_secrets(std::string_view text);
 
 }  // namespace imgforge

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
+#include "facts/secrets.hpp"
 
 namespace imgforge {
 
@@ -13,6 +14,13 @@ namespace {
 json strings(const std::vector<std::string>& list) {
   json result = json::array();
   for (const std::string& item : list) result.push_back(to_utf8(item));
+  return result;
+}
+
+/// Words of a command, secrets left out.
+json command(const std::vector<std::string>& words) {
+  json result = json::array();
+  for (const std::string& word : words) result.push_back(to_utf8(without_secrets(word)));
   return result;
 }
 
@@ -27,13 +35,13 @@ json value_of(const Libc& libc) { return {{"family", libc.family == Libc::Family
 
 json value_of(const std::vector<std::pair<std::string, std::string>>& pairs) {
   json result = json::object();
-  for (const auto& [name, value] : pairs) put_bytes(result, to_utf8(name), value);
+  for (const auto& [name, value] : pairs) put_bytes(result, to_utf8(name), shown_setting(name, value));
   return result;
 }
 
 json value_of(const std::map<std::string, std::string>& map) {
   json result = json::object();
-  for (const auto& [name, value] : map) put_bytes(result, to_utf8(name), value);
+  for (const auto& [name, value] : map) put_bytes(result, to_utf8(name), shown_setting(name, value));
   return result;
 }
 
@@ -58,7 +66,7 @@ std::string_view name_of(Program program) {
 }
 
 json value_of(const Entrypoint& entrypoint) {
-  return {{"entrypoint", strings(entrypoint.entrypoint)}, {"cmd", strings(entrypoint.cmd)}, {"chain", strings(entrypoint.chain)},
+  return {{"entrypoint", command(entrypoint.entrypoint)}, {"cmd", command(entrypoint.cmd)}, {"chain", strings(entrypoint.chain)},
           {"ends_in", name_of(entrypoint.ends_in)}, {"last", to_utf8(entrypoint.last)}, {"arguments_dropped", entrypoint.arguments_dropped},
           {"boot_in_cmd_only", entrypoint.boot_in_cmd_only}};
 }

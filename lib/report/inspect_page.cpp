@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
+#include "facts/secrets.hpp"
 #include "report/facts_json.hpp"
 #include "report/log_commands.hpp"
 #include "report/style.hpp"
@@ -20,7 +21,7 @@ namespace {
 std::vector<std::string> commands_of(const ImageConfig& config, std::size_t layers) {
   std::vector<std::string> commands;
   for (const HistoryRow& row : config.history) {
-    if (!row.empty_layer) commands.push_back(row.created_by);
+    if (!row.empty_layer) commands.push_back(without_secrets(row.created_by));
   }
   if (commands.size() != layers) commands.assign(layers, "");  // they do not line up, so they say nothing
   return commands;
@@ -128,7 +129,7 @@ std::string inspect_text(const Image& image, const Facts& facts, RootView& root,
   }
 
   page.heading("Environment");
-  for (const auto& [name, value] : config.env) page.line(fmt::format("{}={}", escape_for_display(name), cut(value, 160)));
+  for (const auto& [name, value] : config.env) page.line(fmt::format("{}={}", escape_for_display(name), cut(shown_setting(name, value), 160)));
 
   page.heading("Layers");
   const std::vector<std::string> commands = commands_of(config, image.layers().size());

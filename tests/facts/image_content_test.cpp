@@ -81,7 +81,8 @@ TEST_CASE("What everybody has is no secret", "[secrets]") {
                 file("etc/ssl/private/ssl-cert-snakeoil.key", key("PRIVATE KEY")),
                 file("usr/share/doc/demo/examples/a.key", key("PRIVATE KEY")),
                 file("opt/conda/lib/python3.11/test/certdata/keycert.pem", key("PRIVATE KEY")),
-                file("root/google-cloud-sdk/platform/gsutil/third_party/urllib3/dummyserver/certs/server.key", key("PRIVATE KEY")),
+                file("root/google-cloud-sdk/platform/gsutil/third_party/urllib3/dummyserver/certs/server.key",
+                     key("PRIVATE KEY")),
                 file("opt/tensorflow/core/platform/testdata/account.pem", key("PRIVATE KEY")),
                 file("app/tests/a.key", key("PRIVATE KEY"))});
   CHECK(places(debian) == List{"/app/tests/a.key", "/etc/demo/other.key"});
@@ -118,6 +119,16 @@ TEST_CASE("is_secret_setting", "[secrets]") {
   CHECK_FALSE(is_secret_setting("DB_PASSWORD_FILE", "secretfile"));
   CHECK_FALSE(is_secret_setting("TOKEN_URL", "https://example.com/token"));
   CHECK_FALSE(is_secret_setting("HF_HUB_ENABLE_HF_TRANSFER", "1"));
+}
+
+TEST_CASE("What shows settings and commands leaves secrets out", "[secrets]") {
+  CHECK(shown_setting("API_TOKEN", "c0ffee-c0ffee-1") == "***");
+  CHECK(shown_setting("PATH", "/usr/bin") == "/usr/bin");
+  CHECK(without_secrets("|1 A=b API_TOKEN=c0ffee-c0ffee-1 /bin/sh -c pip  install x") ==
+        "|1 A=b API_TOKEN=*** /bin/sh -c pip  install x");
+  CHECK(without_secrets("git clone https://a:" + token + "@example.com/x ;") == "git clone *** ;");
+  CHECK(without_secrets("echo '" + key() + "'") == "***");
+  CHECK(without_secrets("").empty());
 }
 
 TEST_CASE("Waste is what later layers hide, and costs no reading", "[waste]") {
