@@ -255,7 +255,11 @@ std::string gpu_sign(const Facts& facts) {
   }
   if (facts.cuda().is_known()) {
     for (const CudaToolkit& toolkit : facts.cuda().value()) {
-      if (toolkit.from != CudaToolkit::From::wheels && toolkit.from != CudaToolkit::From::conda) return "CUDA is in it";
+      if (toolkit.from == CudaToolkit::From::wheels || toolkit.from == CudaToolkit::From::conda) continue;
+      // A library that some program carries along is no toolkit.
+      const bool carried = toolkit.from == CudaToolkit::From::files && !toolkit.folder.empty() &&
+                           !toolkit.folder.starts_with("/usr/local/cuda") && !toolkit.folder.starts_with("/usr/lib");
+      if (!carried) return "CUDA is in it";
     }
   }
   return {};

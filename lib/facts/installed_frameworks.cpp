@@ -129,6 +129,18 @@ bool pins_cudnn(const Distribution& owner, const Distribution& cudnn) {
   return false;
 }
 
+/// The owner's requirement is for a cuDNN of another major than the installed one.
+bool pins_other_cudnn(const Distribution& owner, const Distribution& cudnn) {
+  for (const std::string& text : owner.requires_dist) {
+    if (text.find("cudnn") == std::string::npos) continue;
+    const auto requirement = Requirement::parse(text);
+    if (!requirement || requirement->normalised() != cudnn.name || !cudnn.version) continue;
+    const auto pinned = requirement->specifiers().pinned();
+    if (pinned && pinned->major() != cudnn.version->major()) return true;
+  }
+  return false;
+}
+
 /// The wheels are there for TensorFlow: it asks for them as they are, or nothing else does and the image has no CUDA of
 /// its own.
 bool tensorflow_brings(GpuSoftware& software, const Distribution& tensorflow) {
@@ -139,7 +151,7 @@ bool tensorflow_brings(GpuSoftware& software, const Distribution& tensorflow) {
   if (cudnn == all.end()) return false;
   if (pins_cudnn(tensorflow, **cudnn)) return true;
   const Distribution* torch = software.distribution("torch");
-  if (torch != nullptr || has_wheel(software, "jax-cuda")) return false;
+  if (torch != nullptr || has_wheel(software, "jax-cuda") || pins_other_cudnn(tensorflow, **cudnn)) return false;
   const auto& system = software.files().cudnn;
   return std::none_of(system.begin(), system.end(),
                       [&](const Node& node) { return software.position(folder_of(node.path)).has_value(); });

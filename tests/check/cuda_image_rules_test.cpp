@@ -294,4 +294,13 @@ TEST_CASE("signs of a GPU in an image", "[target][image]") {
   CHECK(sign("CUDA_VERSION", "12.2.2") == Accelerator::gpu);
   CHECK(sign("NVIDIA_VISIBLE_DEVICES", "all") == Accelerator::gpu);
   CHECK(sign("NVIDIA_VISIBLE_DEVICES", "void") == Accelerator::none);
+  const auto with_cuda_in = [](const std::string& folder) {
+    Facts facts = Worker{}.facts();
+    CudaToolkit toolkit = cuda_of("12.2", CudaToolkit::From::files);
+    toolkit.folder = folder;
+    facts.cuda = known(std::vector<CudaToolkit>{toolkit});
+    return judge_target(facts, nullptr, std::nullopt).accelerator;
+  };
+  CHECK(with_cuda_in("/usr/local/cuda-12.2") == Accelerator::gpu);
+  CHECK(with_cuda_in("/opt/some-program/lib") == Accelerator::none);
 }

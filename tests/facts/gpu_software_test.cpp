@@ -271,6 +271,8 @@ TEST_CASE("whose wheels they are", "[image][gpu]") {
         "tensorflow 2.15.1 pypi");
   CHECK(frameworks_of(with(healthy_worker(), tensorflow + runtime + wheel("nvidia-cudnn-cu12", "8.9.7.29"))) ==
         "tensorflow 2.15.1 pypi brings");
+  CHECK(frameworks_of(with(healthy_worker(), tensorflow + runtime + wheel("nvidia-cudnn-cu12", "9.1.0.70"))) ==
+        "tensorflow 2.15.1 pypi");
   // torch's wheels beside a plain tensorflow on an image without CUDA do not make that one's a GPU build.
   CHECK(frameworks_of(with(healthy_worker(),
                            tensorflow + runtime + wheel("nvidia-cudnn-cu12", "9.1.0.70") + wheel("torch", "2.4.1"))) ==
