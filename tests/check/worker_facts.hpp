@@ -101,6 +101,7 @@ struct Worker {
     facts.venv_folder_writable = known(venv_folder_writable);
     facts.site_machines = known(SiteMachines{site_machines, {}});
     facts.secrets = known(std::vector<Secret>{});
+    facts.waste = known(Waste{});
     facts.foreign_modules = known(foreign_modules);
     return facts;
   }
