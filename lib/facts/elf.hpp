@@ -1,44 +1,4 @@
-// What the dynamic loader would take from an ELF file: System V gABI, GNU symbol versioning (LSB "Symbol Versioning").
-//
-// Reads 32 and 64 bit, either byte order. Every offset, count and string is checked against the bytes at hand and
-// capped (elf.cpp says by how much); nothing here throws on bad input.
+// The ELF reader lives with the layers, where files stream past it.
 #pragma once
 
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
-
-namespace imgforge {
-
-/// The versions that a file needs of one library (.gnu.version_r).
-struct ElfNeed {
-  std::string library;                // "libc.so.6"
-  std::vector<std::string> versions;  // "GLIBC_2.34"
-};
-
-struct Elf {
-  unsigned bits = 64;
-  bool big_endian = false;
-  unsigned type = 0;     // e_type: ET_EXEC, ET_DYN
-  unsigned machine = 0;  // e_machine
-
-  bool headers_readable = false;  // the program headers lie inside the bytes
-  std::string interpreter;        // PT_INTERP; empty where there is none
-  bool dynamic = false;           // there is a PT_DYNAMIC
-  bool dynamic_readable =
-      false;  // and it, with the tables it names, lies inside the bytes; else what follows is a part
-
-  std::vector<std::string> needed;  // DT_NEEDED
-  std::string soname;
-  std::string rpath;
-  std::string runpath;
-  std::vector<ElfNeed> version_needs;
-  std::vector<std::string> version_definitions;  // without the base definition (the file's own name)
-};
-
-/// Nothing where the bytes do not start with an ELF header. `bytes` may be the first part of a file: what lies behind
-/// its end is then not readable.
-std::optional<Elf> read_elf(std::string_view bytes);
-
-}  // namespace imgforge
+#include "layer/elf_file.hpp"

@@ -356,7 +356,8 @@ std::shared_ptr<const StoredCaptures> read_captures(std::string_view& table, con
     item.size = numbers.next();
     if (!numbers.good() || further > head.counts.entries || (further == 0 && !first) || begins > 1) return nullptr;
     position += further;
-    if (position >= head.counts.entries || item.size > most_capture_bytes) return nullptr;
+    // The one behind the last entry holds the ELF parts of all.
+    if (position > head.counts.entries || item.size > most_capture_bytes) return nullptr;
     const bool large = item.size > block_size;
     if (begins == 1) {
       block = next_block;
@@ -439,7 +440,7 @@ std::string write_captures(FrameWriter& writer, const LayerIndex& index) {
   };
   bool open = false;
   for (const std::size_t position : positions) {
-    if (position >= index.entries.size() || !is_writable(index, position)) continue;
+    if (position > index.entries.size() || (position < index.entries.size() && !is_writable(index, position))) continue;
     std::optional<std::string> read;
     std::string_view content;
     if (const auto found = index.captures.find(position); found != index.captures.end()) {

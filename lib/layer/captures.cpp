@@ -95,7 +95,7 @@ bool may_match(std::string_view pattern, std::string_view name) {
 }  // namespace
 
 std::uint64_t capture_set() {
-  constexpr std::uint64_t rules = 2;  // of the code below; to be raised with it
+  constexpr std::uint64_t rules = 4;  // of the code below; to be raised with it
   static const std::uint64_t number = [] {
     // FNV-1a
     std::uint64_t hash = 0xcbf29ce484222325 + rules;
@@ -121,13 +121,13 @@ CapturePolicy standard_captures(std::vector<std::string> paths) {
     const bool judge = secret_candidate(entry.path, entry.size) != SecretCandidate::no;
     for (const Row& row : table) {
       if (may_match(row.pattern, name) && glob_match(row.pattern, entry.path))
-        return {.limit = row.limit, .prefix = row.prefix, .judge = judge};
+        return {.limit = row.limit, .prefix = row.prefix, .elf = true, .judge = judge};
     }
-    if (licenses && name == "copyright" && glob_match(licenses_pattern, entry.path)) return {.limit = 4_MiB, .judge = judge};
+    if (licenses && name == "copyright" && glob_match(licenses_pattern, entry.path)) return {.limit = 4_MiB, .elf = true, .judge = judge};
     // Of a program that is no script, the start tells what it is.
-    if (named.contains(entry.path)) return {.limit = 64_KiB, .prefix = true, .judge = judge};
-    if (may_be_start_script(entry)) return {.limit = 64_KiB, .script = true, .judge = judge};
-    return {.judge = judge};
+    if (named.contains(entry.path)) return {.limit = 64_KiB, .prefix = true, .elf = true, .judge = judge};
+    if (may_be_start_script(entry)) return {.limit = 64_KiB, .script = true, .elf = true, .judge = judge};
+    return {.elf = true, .judge = judge};
   };
 }
 

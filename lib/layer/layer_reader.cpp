@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <deque>
 #include <exception>
 #include <memory>
 #include <string_view>
@@ -17,6 +18,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "layer/decompressor.hpp"
+#include "layer/elf_parts.hpp"
 #include "layer/elf_start.hpp"
 #include "layer/entry_path.hpp"
 
@@ -233,6 +235,31 @@ class FileData {
     return data_;
   }
 
+  /// `size` bytes from `offset`, which is behind everything that was taken so far; what lies between is gone, and start
+  /// has no more than it had.
+  std::string piece(std::uint64_t offset, std::uint64_t size) {
+    std::string found;
+    while (found.size() < size && !ended_) {
+      const std::uint64_t at = offset + found.size();
+      if (block_.empty()) {
+        next();
+      } else if (offset_ < at) {
+        const std::size_t count = std::min<std::uint64_t>(block_.size(), at - offset_);
+        block_.remove_prefix(count);
+        offset_ += count;
+      } else if (offset_ > at) {
+        found.resize(std::min(offset_ - offset, size), '\0');  // a hole
+      } else {
+        const std::size_t count = std::min<std::uint64_t>(block_.size(), size - found.size());
+        found.append(block_.substr(0, count));
+        block_.remove_prefix(count);
+        offset_ += count;
+      }
+    }
+    found.resize(size, '\0');
+    return found;
+  }
+
  private:
   void next() {
     const void* block = nullptr;
@@ -257,6 +284,52 @@ class FileData {
   bool ended_ = false;
 };
 
+/// An ELF file on its way past.
+class PassingElf final : public ElfSource {
+ public:
+  PassingElf(FileData& data, std::uint64_t size, std::uint64_t kept) : data_(data), size_(size), kept_(kept) {
+    keep(std::min(size, first_part));
+  }
+  std::optional<std::string_view> bytes(std::uint64_t offset, std::uint64_t size) override {
+    if (offset > size_ || size > size_ - offset) return std::nullopt;
+    if (offset + size <= kept_) return std::string_view(data_.start(kept_)).substr(offset, size);
+    // Tables that lie side by side may overlap: an older piece has what is wanted, or its start.
+    for (const auto& [begin, piece] : pieces_) {
+      if (offset >= begin && offset + size <= begin + piece.size()) return std::string_view(piece).substr(offset - begin, size);
+    }
+    std::string content;
+    std::uint64_t from = offset;
+    if (pieces_.empty() && offset < kept_) {
+      content = data_.start(kept_).substr(offset);
+      from = kept_;
+    } else if (!pieces_.empty() && offset < passed_) {
+      const auto& [begin, piece] = pieces_.back();
+      if (offset < begin) return std::nullopt;
+      content = piece.substr(offset - begin);
+      from = passed_;
+    }
+    content += data_.piece(from, offset + size - from);
+    passed_ = offset + size;
+    pieces_.emplace_back(offset, std::move(content));
+    return std::string_view(pieces_.back().second);
+  }
+  void keep(std::uint64_t end) override {
+    if (!pieces_.empty()) return;
+    kept_ = std::max(kept_, std::min(end, size_));
+    data_.start(kept_);
+  }
+  std::uint64_t size() const override { return size_; }
+
+ private:
+  static constexpr std::uint64_t first_part = 4 << 10;  // the headers, mostly
+
+  FileData& data_;
+  std::uint64_t size_;
+  std::uint64_t kept_;
+  std::uint64_t passed_ = 0;
+  std::deque<std::pair<std::uint64_t, std::string>> pieces_;
+};
+
 /// The walk: every entry of the tar, in order.
 class Walk {
  public:
@@ -276,6 +349,7 @@ class Walk {
       ++position_;
     }
     check_last_file();
+    if (keep_entries_ && !parts_.empty()) index_.captures.emplace(position_, parts_.take());
     return std::move(index_);
   }
 
@@ -317,14 +391,24 @@ class Walk {
       if (kind != SecretKind::none) index_.secrets.emplace(position_, kind);
     }
     const std::uint64_t wanted = std::min(capture.limit, entry.size);
+    const bool has_parts = capture.elf && entry.elf_machine != 0 && entry.size > elf_start;
+    if (has_parts) {
+      const bool kept = wanted == entry.size || capture.prefix;
+      PassingElf source(data, entry.size, data.start(kept ? wanted : elf_start).size());
+      if (const auto elf = read_elf(source)) parts_.add(position_, *elf);
+    }
     if (capture.limit == 0 || (wanted < entry.size && !capture.prefix) || (capture.script && !start.starts_with("#!")) ||
         wanted > limits_.capture_bytes - captured_) {
       return;
     }
     std::string& content = data.start(wanted);
-    content.resize(wanted);
     captured_ += wanted;
-    index_.captures.emplace(position_, std::move(content));
+    if (content.size() > 2 * wanted) {
+      index_.captures.emplace(position_, content.substr(0, wanted));
+    } else {
+      content.resize(wanted);
+      index_.captures.emplace(position_, std::move(content));
+    }
   }
 
   TarBytes& bytes_;
@@ -333,6 +417,7 @@ class Walk {
   const LayerLimits& limits_;
   bool keep_entries_;
   LayerIndex index_;
+  ElfPartsWriter parts_;
   la_int64_t last_size_ = 0;  // of the last entry's data
   std::size_t position_ = 0;
   std::uint64_t path_bytes_ = 0;

@@ -18,6 +18,7 @@ struct Capture {
   std::uint64_t limit = 0;  // bytes; 0 keeps nothing
   bool prefix = false;      // a larger file is kept up to the limit; otherwise not at all
   bool script = false;      // kept only if it begins with "#!"
+  bool elf = false;         // of an ELF file, what the loader reads of it is kept (elf_parts.hpp)
   bool judge = false;       // looked at for secrets, whole; what it was found to be is kept, its content is not
 };
 
