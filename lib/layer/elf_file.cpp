@@ -60,12 +60,12 @@ class Reader {
       if (segment.type == PT_LOAD && (first == nullptr || segment.offset < first->offset)) first = &segment;
     }
     elf.dynamic = dynamic != nullptr;
+    // The tables mostly lie in front of the section that names them.
+    if (dynamic != nullptr && first != nullptr && first->offset < dynamic->offset && first->size <= source_.size())
+      source_.keep(std::min({first->offset + first->size, most_elf_start}));
     if (interpreter != nullptr && (dynamic == nullptr || interpreter->offset < dynamic->offset))
       read_interpreter(*interpreter, elf), interpreter = nullptr;
     if (dynamic == nullptr) return;
-    // The tables mostly lie in front of the section that names them.
-    if (first != nullptr && first->offset < dynamic->offset && first->size <= source_.size())
-      source_.keep(std::min({first->offset + first->size, most_elf_start}));
     // patchelf puts new tables in front of a dynamic section that it moves, both in a segment of their own.
     for (const Segment& segment : segments_) {
       if (segment.type != PT_LOAD || segment.offset > dynamic->offset) continue;
