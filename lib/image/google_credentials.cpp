@@ -185,6 +185,21 @@ Credentials of_service_account(HttpClient& client, const GoogleSetup& setup, con
               {assertion});
 }
 
+/// These lead over servers that the file names (a cloud's token exchange, the impersonation of an account): gcloud goes
+/// that way, and what it gets can be handed over. In the message itself, since a registry's login quotes no hint.
+[[noreturn]] void throw_not_spoken(const std::string& type, const std::string& from) {
+  std::string what;
+  if (type == "external_account" || type == "external_account_authorized_user")
+    what = " (workload identity federation)";
+  if (type == "impersonated_service_account") what = " (impersonation)";
+  const std::string_view remedy =
+      what.empty() ? "" : ": gcloud auth print-access-token | docker login -u oauth2accesstoken --password-stdin HOST";
+  throw Error(ErrorKind::image_access,
+              fmt::format("{} are of the type \"{}\"{}, which imgforge does not read{}", from,
+                          escape_for_display(std::string_view(type).substr(0, 60)), what, remedy),
+              helper_hint);
+}
+
 Credentials of_file(HttpClient& client, const GoogleSetup& setup) {
   const std::string from = fmt::format("Google's application-default credentials ({})", escape_for_display(setup.file));
   std::string text;
@@ -202,10 +217,7 @@ Credentials of_file(HttpClient& client, const GoogleSetup& setup) {
   const std::string type = text_of(file, "type");
   if (type == "authorized_user") return of_user(client, setup, file, from);
   if (type == "service_account") return of_service_account(client, setup, file, from);
-  throw Error(ErrorKind::image_access,
-              fmt::format("{} are of the type \"{}\", which imgforge does not speak", from,
-                          escape_for_display(std::string_view(type).substr(0, 60))),
-              helper_hint);
+  throw_not_spoken(type, from);
 }
 
 std::optional<Credentials> of_machine(const GoogleSetup& setup) {

@@ -2,6 +2,8 @@
 // credentials (a user's, or a service account's key), else the metadata server of the machine.
 // google.aip.dev/auth/4110 (application default), 4112 (service accounts), 4113 (users), 4115 (metadata server).
 //
+// Files of the types external_account and impersonated_service_account are not read, and the message says what serves.
+//
 // The access token is a password: of the user oauth2accesstoken, for Google's registries only.
 #pragma once
 

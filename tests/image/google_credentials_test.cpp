@@ -179,6 +179,34 @@ TEST_CASE("application-default credentials that are not spoken, or none", "[goog
   CHECK_FALSE(google_credentials(client, {"", "", ""}));
 }
 
+TEST_CASE("federation and impersonation are told from each other, and what serves instead", "[google]") {
+  const CleanEnvironment environment;
+  const TemporaryFolder folder;
+  HttpClient client;
+  // Servers that such files name are never asked.
+  HttpServer server([](const ReceivedRequest&) { return reply(200, "{}"); });
+  const auto told = [&](const std::string& type) {
+    write_file(folder / "adc.json",
+               R"({"type":")" + type + R"(","token_url":")" + server.url() + R"(","subject_token":"sesame",)" +
+                   R"("service_account_impersonation_url":")" + server.url() +
+                   R"(","source_credentials":{"type":"authorized_user","refresh_token":"sesame"}})");
+    return error_of([&] { google_credentials(client, {folder / "adc.json", server.url(), ""}); });
+  };
+  for (const auto& [type, what] : std::vector<std::pair<std::string, std::string>>{
+           {"external_account", "(workload identity federation)"},
+           {"external_account_authorized_user", "(workload identity federation)"},
+           {"impersonated_service_account", "(impersonation)"}}) {
+    INFO(type);
+    const Error error = told(type);
+    CHECK(error.kind() == ErrorKind::image_access);
+    CHECK(error.message().find("\"" + type + "\" " + what) != std::string::npos);
+    CHECK(error.message().find("gcloud auth print-access-token") != std::string::npos);
+    CHECK_FALSE(mentions(error, "sesame"));
+  }
+  CHECK(told("gdch_service_account").message().find("print-access-token") == std::string::npos);
+  CHECK(server.requests().empty());
+}
+
 TEST_CASE("the metadata server", "[google]") {
   const CleanEnvironment environment;
   HttpClient client;
