@@ -224,7 +224,9 @@ void LayerLoader::load_before_config() {
   const CapturePolicy policy = [&](const Entry& entry, std::size_t position) {
     const Capture usual = policy_(entry, position);
     const bool program = entry.type == EntryType::file && (entry.mode & 0111) != 0;
-    return usual.limit == 0 && program ? Capture{.limit = start_of_program, .prefix = true, .judge = usual.judge} : usual;
+    if (!program || (usual.limit != 0 && !usual.script)) return usual;
+    // What may be a script is no longer than one, and kept whether it is or not.
+    return Capture{.limit = usual.script ? usual.limit : start_of_program, .prefix = true, .judge = usual.judge};
   };
   std::vector<StreamedLayer> passed;
   image_.stream_layers([&](ByteReader& reader, std::uint64_t) {
