@@ -109,7 +109,8 @@ class Requirements {
       for (const Distribution* one : same) judge_one(*one, same.size() > 1);
     }
     if (left_out_ > 0)
-      found_.push_back({Level::warning, fmt::format("{} more requirements are not met", left_out_),
+      found_.push_back({error_left_out_ ? std::nullopt : std::optional(Level::warning),
+                        fmt::format("{} more requirements are not met", left_out_),
                         install_line(interpreter_, "...") + "  (pip check lists them)", interpreter_.evidence});
     if (found_.empty() && !open_.empty()) return Answer::undecided(open_);
     return Answer::findings(std::move(found_));
@@ -183,11 +184,17 @@ class Requirements {
     return close_.contains(distribution.name) || close_.contains(other) ? std::nullopt : std::optional(Level::warning);
   }
 
-  void add(Answer::Found found) {
+  /// What is beyond the bound is counted and not made, which may take a look at all requirements; an error among it
+  /// stays one.
+  template <class Make>
+  void add(std::optional<Level> level, Make make) {
     if (found_.size() < most_findings) {
+      Answer::Found found = make();
+      found.level = level;
       found_.push_back(std::move(found));
     } else {
       ++left_out_;
+      error_left_out_ = error_left_out_ || !level;
     }
   }
 
@@ -195,11 +202,13 @@ class Requirements {
     const std::string who =
         fmt::format("{} {}", escape_for_display(distribution.name), escape_for_display(distribution.version_text));
     if (const auto broken = unreadable_.find(&distribution); broken != unreadable_.end()) {
-      add({Level::warning,
-           fmt::format("{} has a requirement that is none (PEP 508): {}; pip check stops there", who,
-                       shown(broken->second)),
-           install_line(interpreter_, fmt::format("--upgrade {}", shell_argument(distribution.name))),
-           {distribution.evidence}});
+      add(Level::warning, [&] {
+        return Answer::Found{{},
+                             fmt::format("{} has a requirement that is none (PEP 508): {}; pip check stops there", who,
+                                         shown(broken->second)),
+                             install_line(interpreter_, fmt::format("--upgrade {}", shell_argument(distribution.name))),
+                             {distribution.evidence}};
+      });
     }
     std::set<std::string> seen;
     for (const Wish& wish : wishes_.at(&distribution)) {
@@ -211,10 +220,12 @@ class Requirements {
           open_ = fmt::format("whether {} requires {}", who, shown(text));
           continue;
         }
-        add({level(distribution, wish.name),
-             fmt::format("{} requires {}, which is not installed", who, shown(text)),
-             install_line(interpreter_, shell_argument(without_marker(wish.requirement))),
-             {distribution.evidence}});
+        add(level(distribution, wish.name), [&] {
+          return Answer::Found{{},
+                               fmt::format("{} requires {}, which is not installed", who, shown(text)),
+                               install_line(interpreter_, shell_argument(without_marker(wish.requirement))),
+                               {distribution.evidence}};
+        });
         continue;
       }
       judge_version(distribution, who, wish, found->second, one_of_several);
@@ -232,24 +243,29 @@ class Requirements {
     const Distribution& other = *candidates.front();
     const std::string text = shown(wish.requirement.to_string());
     if (!other.version) {
-      add({Level::warning,
-           fmt::format("{} requires {}, and the version of {} is none (PEP 440): {}", who, text, wish.name,
-                       shown(other.version_text)),
-           install_line(interpreter_, fmt::format("--upgrade {}", shell_argument(wish.name))),
-           {distribution.evidence, other.evidence}});
+      add(Level::warning, [&] {
+        return Answer::Found{{},
+                             fmt::format("{} requires {}, and the version of {} is none (PEP 440): {}", who, text,
+                                         wish.name, shown(other.version_text)),
+                             install_line(interpreter_, fmt::format("--upgrade {}", shell_argument(wish.name))),
+                             {distribution.evidence, other.evidence}};
+      });
       return;
     }
     if (!wish.applies || one_of_several || misfits != candidates.size()) {
       open_ = fmt::format("whether {} goes with the {} that is there ({})", who, wish.name, text);
       return;
     }
-    add({level(distribution, wish.name),
-         fmt::format("{} requires {}, and {} {} is installed", who, text, wish.name,
-                     escape_for_display(other.version_text)),
-         fmt::format("{}, or a release of {} that goes with {} {}",
-                     install_line(interpreter_, shell_argument(all_asked_of(wish))),
-                     escape_for_display(distribution.name), wish.name, escape_for_display(other.version_text)),
-         {distribution.evidence, other.evidence}});
+    add(level(distribution, wish.name), [&] {
+      return Answer::Found{
+          {},
+          fmt::format("{} requires {}, and {} {} is installed", who, text, wish.name,
+                      escape_for_display(other.version_text)),
+          fmt::format("{}, or a release of {} that goes with {} {}",
+                      install_line(interpreter_, shell_argument(all_asked_of(wish))),
+                      escape_for_display(distribution.name), wish.name, escape_for_display(other.version_text)),
+          {distribution.evidence, other.evidence}};
+    });
   }
 
   static std::string without_marker(const Requirement& requirement) {
@@ -281,6 +297,7 @@ class Requirements {
   std::set<std::string, std::less<>> close_;  // names
   std::vector<Answer::Found> found_;
   std::size_t left_out_ = 0;
+  bool error_left_out_ = false;
   std::string open_;
 };
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t max_distributions = 20'000;
 constexpr std::uint64_t max_whole = 1 << 20;   // METADATA with a description of this size is read whole
-constexpr std::uint64_t max_small = 64 << 10;       // WHEEL
+constexpr std::uint64_t max_small = 64 << 10;       // WHEEL, requires.txt
 constexpr std::uint64_t max_direct_url = 16 << 10;  // direct_url.json, and an egg-link
 constexpr std::size_t max_prefix = 128 << 10;  // of a larger one, this much: the header comes first
 
@@ -54,6 +54,8 @@ std::optional<Distribution> read_one(ImageReader& reader, const Node& node, cons
   distribution.requires_dist = metadata->requires_dist;
   distribution.requires_python = metadata->requires_python;
   distribution.evidence = reader.evidence(node);
+  if (leaf == "PKG-INFO" && distribution.requires_dist.empty())
+    distribution.requires_dist = parse_requires_txt(reader.root().read(folder + "/requires.txt", max_small).value_or(""));
   if (leaf == "METADATA") {
     distribution.installer = lower(trim(reader.root().read(folder + "/INSTALLER", 256).value_or("")));
     distribution.wheel_tags = parse_wheel_tags(reader.root().read(folder + "/WHEEL", max_small).value_or(""));

@@ -1,7 +1,11 @@
 #include "facts/image_reader.hpp"
 
+#include <fmt/format.h>
+
 #include <set>
 
+#include "base/error.hpp"
+#include "base/text.hpp"
 #include "facts/boot.hpp"
 #include "facts/commands.hpp"
 #include "facts/contract.hpp"
@@ -15,7 +19,7 @@
 namespace imgforge {
 namespace {
 
-constexpr std::uint64_t max_database = 32 << 20;
+constexpr std::uint64_t max_database = 32 << 20;  // an error beyond: packages must not be hidden by it
 
 }  // namespace
 
@@ -75,6 +79,10 @@ const std::map<std::string, std::string>& ImageReader::packages() {
   packages_.emplace();
   const auto take = [&](const Node& node, auto parse) {
     if (node.type != EntryType::file) return;
+    if (node.size > max_database) {
+      throw Error(ErrorKind::image_limit,
+                  fmt::format("{} has more than {}", escape_for_display(node.path), human_size(max_database)));
+    }
     const auto text = root_.read(node, max_database);
     if (!text) return;
     packages_->merge(parse(*text));

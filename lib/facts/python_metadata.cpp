@@ -93,6 +93,27 @@ std::vector<std::string> parse_wheel_tags(std::string_view text) {
   return tags;
 }
 
+std::vector<std::string> parse_requires_txt(std::string_view text) {
+  std::vector<std::string> requirements;
+  std::string marker;
+  for (const std::string_view raw : lines(text)) {
+    const std::string_view line = trim(raw);
+    if (line.empty() || line.front() == '#' || line.size() > max_value) continue;
+    if (line.front() == '[' && line.back() == ']') {
+      const std::string_view section = line.substr(1, line.size() - 2);
+      const std::size_t colon = section.find(':');
+      const std::string extra(trim(section.substr(0, colon)));
+      const std::string own(colon == std::string_view::npos ? std::string_view() : trim(section.substr(colon + 1)));
+      marker = own.empty() || extra.empty() ? own : "(" + own + ")";
+      if (!extra.empty()) marker += (marker.empty() ? "extra == \"" : " and extra == \"") + extra + "\"";
+      continue;
+    }
+    if (requirements.size() == max_requirements) break;
+    requirements.push_back(marker.empty() ? std::string(line) : std::string(line) + " ; " + marker);
+  }
+  return requirements;
+}
+
 std::optional<DirectUrl> parse_direct_url(std::string_view text) {
   try {
     const nlohmann::json json = parse_json(text, "direct_url.json");

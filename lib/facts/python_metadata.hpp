@@ -34,6 +34,10 @@ std::optional<MetadataName> parse_metadata_name(std::string_view folder);
 /// The tags of a WHEEL file (PEP 427), compressed sets as they are written: "py2.py3-none-any". At most 256.
 std::vector<std::string> parse_wheel_tags(std::string_view text);
 
+/// The requirements of an egg-info's requires.txt as Requires-Dist would have them: sections "[extra]",
+/// "[extra:marker]" and "[:marker]" become markers, as pip does. At most 4,096.
+std::vector<std::string> parse_requires_txt(std::string_view text);
+
 /// direct_url.json (PEP 610): where a distribution came from that no index brought.
 struct DirectUrl {
   std::string url;

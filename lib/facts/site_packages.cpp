@@ -1,15 +1,20 @@
 #include "facts/site_packages.hpp"
 
-#include <algorithm>
+#include <fmt/format.h>
 
+#include <set>
+
+#include "base/error.hpp"
 #include "base/text.hpp"
 #include "facts/commands.hpp"
 
 namespace imgforge {
 namespace {
 
-constexpr std::size_t max_folders = 256;
-constexpr std::uint64_t max_path_file = 64 << 10;
+// Python searches folder by folder; with the eggs of old that is hundreds. Beyond it the rest is not left out, as what
+// is looked for would then seem to be missing, or seem not to be there.
+constexpr std::size_t max_folders = 4096;
+constexpr std::uint64_t max_path_file = 1 << 20;
 
 class Folders {
  public:
@@ -17,11 +22,13 @@ class Folders {
 
   /// Adds a folder that exists, and tells its canonical name; empty where it is not there.
   std::string add(const std::string& path) {
-    if (folders_.size() >= max_folders) return {};
     const Lookup found = reader_.root().lookup(path);
     if (!found || found.node->type != EntryType::directory) return {};
-    if (std::find(folders_.begin(), folders_.end(), found.node->path) == folders_.end())
-      folders_.push_back(found.node->path);
+    if (seen_.insert(found.node->path).second) folders_.push_back(found.node->path);
+    if (folders_.size() > max_folders) {
+      throw Error(ErrorKind::image_limit,
+                  fmt::format("a Python of the image searches more than {} folders", max_folders));
+    }
     return found.node->path;
   }
 
@@ -33,6 +40,10 @@ class Folders {
     const auto files = all.find(site);
     if (files == all.end()) return;
     for (const Node& node : files->second) {
+      if (node.type == EntryType::file && node.size > max_path_file) {
+        throw Error(ErrorKind::image_limit,
+                    fmt::format("{} has more than {}", escape_for_display(node.path), human_size(max_path_file)));
+      }
       const auto text = reader_.root().read(node, max_path_file);
       if (!text) continue;
       for (const std::string_view raw : lines(*text)) {
@@ -50,6 +61,7 @@ class Folders {
  private:
   ImageReader& reader_;
   std::vector<std::string> folders_;
+  std::set<std::string> seen_;
 };
 
 void add_python_path(ImageReader& reader, Folders& folders) {

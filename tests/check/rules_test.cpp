@@ -85,7 +85,8 @@ TEST_CASE("which Beam", "[rules]") {
       {"another boot", with([](Worker& w) { w.boot_sdk = "2.60.0"; }), "beam/sdk-version-mismatch"},
       {"a candidate and the boot of its release", with([](Worker& w) { w.beam = "2.66.0rc2"; }), "beam/release-candidate"},
       {"a Python that Beam does not know", with([](Worker& w) { w.beam = w.boot_sdk = "2.64.0"; w.python = "3.13.1"; w.packages.pop_back(); }), "beam/python-unsupported"},
-      {"a numpy that Beam excludes", with([](Worker& w) { w.packages.back() = {"numpy", "2.4.0"}; }), "beam/python-pins-conflict"},
+      {"a numpy that Beam excludes", with([](Worker& w) { w.packages.back() = {"numpy", "2.4.0"}; w.beam_requires = {"numpy<2.3.0,>=1.14.3"}; }),
+       "python/broken-requirements beam/python-pins-conflict"},
       {"another dill", with([](Worker& w) { w.packages.emplace_back("dill", "0.3.8"); }), "beam/python-pins-conflict"},
       {"the dill of the SDK", with([](Worker& w) { w.packages.emplace_back("dill", "0.3.1.1"); }), ""},
       {"a later numpy of the same major", with([](Worker& w) { w.packages.back() = {"numpy", "2.1.0"}; }), ""},
@@ -291,7 +292,7 @@ TEST_CASE("the recipe's promises", "[rules]") {
   recipe.env = {{"MODE", "fast"}};
   Worker worker;
   worker.env.emplace_back("MODE", "fast");
-  worker.packages.emplace_back("torch", "2.8.0+cu128");
+  worker.packages.emplace_back("torch", "2.8.0+cpu");
   CHECK(only(judge(worker.facts(), {.recipe = &recipe})).empty());
   worker.packages.back().second = "2.7.1";
   CHECK(only(judge(worker.facts(), {.recipe = &recipe})) == "image/contract-drift");

@@ -58,3 +58,8 @@ def make_worker(context, python, beam, pip="/usr/local/bin/pip"):
     _distribution(site, "pip", "21.0")
     bases.make_beam_folder(root / "opt/apache/beam", beam, boot=root / f"usr/bin/python{minor}")
     return pathlib.Path(context)
+
+
+def add_distribution(context, minor, name, version):
+    """One more installed distribution, beside those of make_worker."""
+    _distribution(pathlib.Path(context) / f"root/usr/local/lib/python{minor}/dist-packages", name, version)

@@ -90,8 +90,15 @@ def test_ngc_image_of_its_day(imgforge, images, say_stand_ins):
     say_stand_ins("Python 3.6 and Beam 2.26: files made by hand, nothing in them runs")
     with bed.temporary_folder() as context:
         made.make_worker(context, "3.6.10", "2.26.0")
+        for name in ("ipython", "pandas", "pytest"):
+            made.add_distribution(context, "3.6", name, "1.0")
+        (context / "root/workspace/tf_beam").mkdir(parents=True)
         files = {"root": lambda path: shutil.copytree(context / "root", path, symlinks=True)}
-        good = images.build("ngc:1", made.WORKER_DOCKERFILE + "WORKDIR /workspace/tf_beam\n", files)
+        worker = made.WORKER_DOCKERFILE + "WORKDIR /workspace/tf_beam\n"
+        good = images.build("ngc:1", worker + "ENV LD_LIBRARY_PATH=/usr/local/nvidia/lib:/usr/local/nvidia/lib64\n", files)
+        no_driver = images.build("ngc-no-driver:1", worker, files)
+    assert_only(imgforge.verify(no_driver, "--recipe", SOURCE / "recipes/dataflow-gpu-ngc-tensorflow.yaml"),
+                "cuda/driver-path-missing", "/usr/local/nvidia/lib64")
     recipe = SOURCE / "recipes/dataflow-gpu-ngc-tensorflow.yaml"
     result = imgforge.verify(good, "--recipe", recipe)
     assert result.code == 0, result

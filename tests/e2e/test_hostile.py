@@ -227,6 +227,32 @@ def test_very_many_entries(verify, tmp_path):
     assert verify(many).code in (0, 1)
 
 
+@pytest.mark.parametrize("what", ["distributions", "interpreters", "venvs"])
+def test_more_python_than_is_read_is_no_pass(what, verify, tmp_path):
+    """What hides by its number is not left out: its rules are undecided."""
+    more = {"distributions": lambda n: hostile.site(f"p{n}", "1.0"),
+            "interpreters": lambda n: [file(f"opt/p{n}/bin/python3.{n % 20}", hostile.elf(), 0o755)],
+            "venvs": lambda n: [file(f"opt/v{n}/pyvenv.cfg", f"home = /opt/v{n + 1}/bin\nversion = 3.11.1\n"),
+                                symlink(f"opt/v{n}/bin/python3.11", f"/opt/v{n + 1}/bin/python3.11")]}[what]
+    run = verify(image(tmp_path / "a", Layer.packed(worker(*[m for n in range(25_000) for m in more(n)]))))
+    assert run.code in (0, 1) and run.megabytes < 150, run
+    assert run.subject["verdict"] in ("undecided", "fail"), run
+    assert "beam/not-installed" in [x["rule"] for x in run.subject["undecided"] + run.subject["findings"]], run
+
+
+def test_what_hides_behind_a_limit(verify, tmp_path):
+    """Folders of sys.path, lines of a path file, a database: beyond the limit is an error, and nothing is left out."""
+    site = "usr/local/lib/python3.11/site-packages"
+    many = [folder(f"opt/p{n}/") for n in range(5000)]
+    names = "".join(f"/opt/p{n}\n" for n in range(5000))
+    is_refused(verify(image(tmp_path / "pth", worker(*many, file(f"{site}/a.pth", names)))), "limit", "folders")
+    path = {"Entrypoint": ["/opt/apache/beam/boot"], "Env": ["PATH=/usr/local/bin", "PYTHONPATH=" + names.replace("\n", ":")]}
+    is_refused(verify(image(tmp_path / "pythonpath", worker(*many), config=path)), "limit", "folders")
+    is_refused(verify(image(tmp_path / "long", worker(file(f"{site}/a.pth", "#" * (2 << 20))))), "limit", "a.pth")
+    few = image(tmp_path / "few", worker(*many[:3000], file(f"{site}/a.pth", names)))
+    assert verify(few).code in (0, 1)
+
+
 # Names.
 
 ESCAPE = "\x1b]0;owned\x07\x1b[31mred\u202egnp\u200b\r\n::error::injected\t\x7f\u0085\u2028"

@@ -276,6 +276,7 @@ def test_the_system_of_this_machine(imgforge, pip, place):
     (system,) = subject["facts"]["interpreters"]
     assert system["version"] == trees.version_of(trees.SYSTEM)
     assert distributions(subject, system) == pip.list(trees.SYSTEM)
+    assert trees.broken_requirements(subject) == pip.check(trees.SYSTEM)
     assert not [one for one in subject["findings"] if one["rule"] == "python/abi-mismatch"]
 
 

@@ -57,3 +57,34 @@ TEST_CASE("names of dist-info and egg-info", "[metadata]") {
   CHECK(split("~umpy-2.0.1.dist-info") == "none");  // an interrupted pip
   CHECK(split("numpy") == "none");
 }
+
+TEST_CASE("tags of a wheel", "[metadata]") {
+  CHECK(parse_wheel_tags("Wheel-Version: 1.0\nTag: py2.py3-none-any\r\ntag: cp310-abi3-linux_x86_64\nTags: no\n") ==
+        std::vector<std::string>{"py2.py3-none-any", "cp310-abi3-linux_x86_64"});
+  std::string many;
+  for (int i = 0; i < 1'000; ++i) many += "Tag: py3-none-any\n";
+  CHECK(parse_wheel_tags(many).size() == 256);
+}
+
+TEST_CASE("direct URLs", "[metadata]") {
+  const auto editable = parse_direct_url(R"({"url": "file:///work", "dir_info": {"editable": true}})");
+  REQUIRE(editable);
+  CHECK(editable->url == "file:///work");
+  CHECK(editable->editable);
+  CHECK_FALSE(parse_direct_url(R"({"url": "https://example.com/a.whl", "archive_info": {}})")->editable);
+  CHECK_FALSE(parse_direct_url(R"({"url": "x", "dir_info": {"editable": "yes"}})")->editable);
+  for (const char* none : {"", "[]", "{}", R"({"url": 1})", "{"}) CHECK_FALSE(parse_direct_url(none));
+}
+
+TEST_CASE("paths of a RECORD", "[metadata]") {
+  std::vector<std::string> paths;
+  for_each_recorded("a/b.py,sha256=x,1\n\"c,d\"\"e.py\",,\r\n\n,,\nlast.py",
+                    [&](std::string_view path) { paths.emplace_back(path); });
+  CHECK(paths == std::vector<std::string>{"a/b.py", "c,d\"e.py", "last.py"});
+}
+
+TEST_CASE("requires.txt of an egg-info", "[metadata]") {
+  CHECK(parse_requires_txt("reel>=1\n# a comment\n\n[fast]\nline\n[slow:python_version < \"3\"]\nhook\n[:os_name == \"nt\"]\nbait\n") ==
+        std::vector<std::string>{"reel>=1", "line ; extra == \"fast\"", "hook ; (python_version < \"3\") and extra == \"slow\"",
+                                 "bait ; os_name == \"nt\""});
+}
