@@ -93,8 +93,8 @@ Answer driver_path_missing(const Case& subject) {
   if (starts_through_script(subject)) {
     return Answer::undecided("whether the start script sets LD_LIBRARY_PATH before boot");
   }
-  const bool line = subject.kind == SubjectKind::image ? loader_conf_names(subject, driver_folder)
-                                                       : base_has_loader_line(subject);
+  const bool line =
+      subject.kind == SubjectKind::image ? loader_conf_names(subject, driver_folder) : base_has_loader_line(subject);
   const std::string value = subject.facts.variable(variable).value_or("");
   const std::string fix = value.empty() ? fmt::format("ENV {}={}", variable, driver_folder)
                                         : fmt::format("ENV {}={}:{}", variable, driver_folder, shell_argument(value));
@@ -106,7 +106,8 @@ Answer driver_path_missing(const Case& subject) {
   return Answer::finding(line ? Level::warning : Level::error, message, fix,
                          subject.facts.variable(variable)
                              ? std::vector<Evidence>{subject.facts.variable_evidence(variable)}
-                             : stage_evidence(subject));
+                         : subject.kind == SubjectKind::image ? std::vector<Evidence>{Evidence::in_config("Env")}
+                                                              : stage_evidence(subject));
 }
 
 Answer driver_baked_in(const Case& subject) {
@@ -346,8 +347,8 @@ std::optional<Answer> triton_without_compiler(const Case& subject, const Build& 
     if (!install.not_known.empty()) return std::nullopt;
     for (const PackageRequest& package : install.packages) {
       const std::string& name = package.name;
-      if (name == "build-essential" || name.starts_with("gcc") || name.starts_with("g++") || name.starts_with("clang") ||
-          name == "tcc" || name == "cuda" || name == "nvidia-cuda-toolkit")
+      if (name == "build-essential" || name.starts_with("gcc") || name.starts_with("g++") ||
+          name.starts_with("clang") || name == "tcc" || name == "cuda" || name == "nvidia-cuda-toolkit")
         return std::nullopt;
     }
   }
@@ -476,7 +477,8 @@ Answer revoked_apt_key(const Case& subject) {
 }
 
 constexpr Rule rules[] = {
-    {"cuda/driver-path-missing", Level::error, Reach::paths, D | I, "no route to /usr/local/nvidia/lib64 for libcuda.so.1",
+    {"cuda/driver-path-missing", Level::error, Reach::paths, D | I,
+     "no route to /usr/local/nvidia/lib64 for libcuda.so.1",
      "Dataflow mounts the driver at /usr/local/nvidia when the worker starts. Without that folder in LD_LIBRARY_PATH "
      "libcuda.so.1 is not found, and neither is a GPU. A line in ld.so.conf.d alone is a warning: it counts only after "
      "an "
@@ -492,7 +494,8 @@ constexpr Rule rules[] = {
      "The libcuda.so of the stubs satisfies the linker and fails in every call: CUDA reports no device.",
      "Name the stubs to the linker only.", "https://docs.nvidia.com/cuda/cuda-installation-guide-linux/",
      stubs_on_path},
-    {"cuda/compat-on-path", Level::warning, Reach::paths, D | I, "forward-compatibility libraries are first on the path",
+    {"cuda/compat-on-path", Level::warning, Reach::paths, D | I,
+     "forward-compatibility libraries are first on the path",
      "They are for data-centre GPUs under an older driver. Elsewhere CUDA stops with error 804, and under a newer "
      "driver "
      "they hide it.",

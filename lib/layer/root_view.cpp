@@ -77,8 +77,8 @@ struct RootView::State {
   /// Where its layer was read, from any thread: a tree needs none but those below it.
   const LayerTree& tree(std::size_t number) {
     Tree& tree = trees[number];
+    const LayerIndex& own = index(number);  // which may throw: not within call_once
     std::call_once(tree.once, [&] {
-      const LayerIndex& own = index(number);
       tree.made =
           std::make_unique<LayerTree>(own, [this, number](const CanonicalPath& path) { return below(path, number); });
     });

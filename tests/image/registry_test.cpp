@@ -1,5 +1,6 @@
 // The registry source against a server that does what real ones did, and what hostile ones would.
 #include <catch2/catch.hpp>
+#include <atomic>
 #include <chrono>
 #include <ctime>
 
@@ -274,7 +275,7 @@ TEST_CASE("hostile: blobs that are cut, too long, or of another length", "[regis
 }
 
 TEST_CASE("what passes by itself is tried again", "[registry]") {
-  int left = 2;
+  std::atomic<int> left = 2;  // each connection has a thread
   SECTION("a connection that breaks") {
     Registry registry([&](const ReceivedRequest&) {
       return left-- > 0 ? std::optional(Reply{"", true}) : std::nullopt;

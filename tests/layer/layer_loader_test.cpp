@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <catch2/catch.hpp>
+#include <mutex>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -167,7 +168,11 @@ TEST_CASE("Of a file that changes while it is read, nothing is kept") {
   const MemoryImage image = two_layers();
   OddImage odd(image);
   odd.stamp = FileStamp{1, 2, 3, 4, 5, 6};
-  odd.on_open = [&] { ++odd.stamp->changed_ns; };
+  std::mutex changing;  // layers are opened side by side
+  odd.on_open = [&] {
+    const std::lock_guard lock(changing);
+    ++odd.stamp->changed_ns;
+  };
   {
     RootView root(odd, with(&cache));
     root.read_all();
