@@ -12,6 +12,7 @@
 #include "reading.hpp"
 #include "report/inspect_page.hpp"
 #include "report/libraries_page.hpp"
+#include "report/tree_page.hpp"
 
 namespace imgforge {
 
@@ -24,6 +25,7 @@ struct InspectOptions {
   std::string format = "text";
   std::string knowledge;
   std::vector<std::string> libraries;
+  bool tree = false;
 };
 
 std::string libraries_of(const InspectOptions& options, const Image& image, RootView& root, const Knowledge& knowledge) {
@@ -54,6 +56,10 @@ int inspect(const InspectOptions& options) {
       print(page);
       return 0;
     }
+    if (options.tree) {
+      (options.format == "json" ? tree_json : tree_text)(root, print);
+      return 0;
+    }
     const Facts facts = facts_from_image(*image, root, knowledge);
     page = options.format == "json" ? inspect_json(*image, facts, root) : inspect_text(*image, facts, root, {color_on_stdout(), false});
   }
@@ -66,12 +72,13 @@ int inspect(const InspectOptions& options) {
 void add_inspect(CLI::App& app, Action& action) {
   auto options = std::make_shared<InspectOptions>();
   CLI::App* command = app.add_subcommand("inspect", "What is in an image: interpreters, packages, Beam, layers");
-  command->footer("Examples:\n  imgforge inspect oci:build/worker\n  imgforge inspect --format json docker-archive:worker.tar | jq .facts.interpreters");
+  command->footer("Examples:\n  imgforge inspect oci:build/worker\n  imgforge inspect --format json docker-archive:worker.tar | jq .facts.interpreters\n  imgforge inspect --tree oci:build/worker | grep libcudnn");
   command->add_option("IMAGE", options->image, "The image, named as for verify")->required()->type_name("");
   add_image_options(*command, options->source);
   add_reading_options(*command, options->reading);
   command->add_option("--format", options->format, "text or json")->check(CLI::IsMember({"text", "json"}))->type_name("FORMAT")->capture_default_str();
   command->add_option("--libraries", options->libraries, "What this ELF file of the image loads, and from where, as ldd would tell; may be repeated")->type_name("PATH");
+  command->add_flag("--tree", options->tree, "Every file of the merged root: mode, owner, size, layer, path")->excludes("--libraries");
   command->add_option("--knowledge", options->knowledge, "Lay the tables of this folder over the built-in ones")->type_name("DIR");
   command->callback([options, &action] { action = [options] { return inspect(*options); }; });
 }
