@@ -16,7 +16,6 @@
 namespace imgforge {
 namespace {
 
-constexpr std::uint64_t max_boot = 64 << 20;
 constexpr std::size_t boot_prefix = 64 << 10;
 constexpr std::uint64_t max_sdist = 64 << 20;
 constexpr std::int64_t max_inflated = 256 << 20;
@@ -29,9 +28,8 @@ struct ArchiveCloser {
 };
 
 void read_dynamic(ImageReader& reader, const Node& node, Boot& boot) {
-  const auto bytes = reader.root().read(node, max_boot);
-  const auto elf = bytes ? read_elf(*bytes) : std::nullopt;
-  if (!elf) return;
+  const Elf* elf = reader.elfs().find(node);
+  if (elf == nullptr) return;
   boot.interpreter = elf->interpreter;
   boot.dynamic = !elf->interpreter.empty() || !elf->needed.empty();
   std::set<std::string> seen;
@@ -42,11 +40,10 @@ void read_dynamic(ImageReader& reader, const Node& node, Boot& boot) {
   }
   if (boot.glibc_versions.empty()) return;
   const auto libc = find_libc(reader);
-  const auto libc_bytes = libc ? reader.root().read(*libc, max_boot) : std::nullopt;
-  const auto libc_elf = libc_bytes ? read_elf(*libc_bytes) : std::nullopt;
-  if (libc && (!libc_elf || !libc_elf->dynamic_readable)) return;  // not known, so nothing is said to be missing
+  const Elf* libc_elf = libc ? reader.elfs().find(*libc) : nullptr;
+  if (libc && (libc_elf == nullptr || !libc_elf->dynamic_readable)) return;  // not known, so nothing is said to be missing
   for (const std::string& version : boot.glibc_versions) {
-    const bool there = libc_elf && std::find(libc_elf->version_definitions.begin(), libc_elf->version_definitions.end(),
+    const bool there = libc_elf != nullptr && std::find(libc_elf->version_definitions.begin(), libc_elf->version_definitions.end(),
                                              version) != libc_elf->version_definitions.end();
     if (!there) boot.missing_versions.push_back(version);
   }

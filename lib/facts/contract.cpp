@@ -12,7 +12,6 @@ namespace imgforge {
 
 namespace {
 
-constexpr std::size_t elf_head = 4 << 10;  // as far as PT_INTERP
 constexpr std::uint64_t most_version_file = 16 << 10;
 constexpr std::string_view opt_out = "RUN_PYTHON_SDK_IN_DEFAULT_ENVIRONMENT";
 
@@ -163,9 +162,8 @@ Fact<Libc> read_libc_of_interpreter(ImageReader& reader) {
   for (std::size_t i = 0; interpreters.is_known() && i < interpreters->size(); ++i) {
     const Lookup program = reader.root().lookup(interpreters->at(i).path);
     if (!program) continue;
-    const auto head = reader.root().read_prefix(*program.node, elf_head);
-    const auto elf = head ? read_elf(*head) : std::nullopt;
-    if (!elf || elf->interpreter.empty()) continue;
+    const Elf* elf = reader.elfs().find(*program.node);
+    if (elf == nullptr || elf->interpreter.empty()) continue;
     Libc libc;
     if (elf->interpreter.find("/ld-musl-") != std::string::npos)
       libc.family = Libc::Family::musl;

@@ -12,6 +12,7 @@
 #include "facts/survey.hpp"
 #include "image/source.hpp"
 #include "knowledge/knowledge.hpp"
+#include "layer/elf_parts.hpp"
 #include "layer/root_view.hpp"
 
 namespace imgforge {
@@ -37,6 +38,7 @@ class ImageReader {
   bool is_folder(const std::string& path) const;
 
   const Survey& survey();
+  ElfFiles& elfs() { return elfs_; }
   /// Versions by package, of dpkg and apk; `package_evidence` is where they come from.
   const std::map<std::string, std::string>& packages();
   const Evidence& package_evidence() const { return package_evidence_; }
@@ -54,6 +56,7 @@ class ImageReader {
   RootView& root_;
   const Knowledge& knowledge_;
   Depth depth_;
+  ElfFiles elfs_{root_};
   std::optional<Survey> survey_;
   std::optional<std::map<std::string, std::string>> packages_;
   Evidence package_evidence_;

@@ -36,7 +36,7 @@ struct Loader::Process {
   std::string lib, platform;
 };
 
-Loader::Loader(ImageReader& reader) : reader_(reader), elfs_(reader.root()) {}
+Loader::Loader(ImageReader& reader) : reader_(reader), elfs_(reader.elfs()) {}
 
 void Loader::read_configuration() {
   if (configured_) return;

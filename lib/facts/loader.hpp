@@ -77,7 +77,7 @@ class Loader {
   void read_configuration();
 
   ImageReader& reader_;
-  ElfFiles elfs_;
+  ElfFiles& elfs_;
   bool configured_ = false;
   std::string library_path_;
   std::vector<LoaderCacheEntry> cache_;

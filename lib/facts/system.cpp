@@ -13,7 +13,6 @@ namespace imgforge {
 namespace {
 
 constexpr std::uint64_t max_accounts = 4 << 20;  // bytes of passwd and group
-constexpr std::uint64_t max_libc = 64 << 20;
 
 std::string parent_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
@@ -65,9 +64,8 @@ std::string version_of_glibc(ImageReader& reader, const Node& libc) {
     const auto version = upstream_version(package->second);
     if (version) return version->to_string();
   }
-  const auto bytes = reader.root().read(libc, max_libc);
-  const auto elf = bytes ? read_elf(*bytes) : std::nullopt;
-  if (!elf) return {};
+  const Elf* elf = reader.elfs().find(libc);
+  if (elf == nullptr) return {};
   std::optional<Version> highest;
   for (const std::string& definition : elf->version_definitions) {
     const auto version = glibc_version(definition);

@@ -57,11 +57,8 @@ constexpr std::array table = {
     Row{"**/include/**/cudnn_version*.h", 64_KiB},
     Row{"**/tensorflow/python/platform/build_info.py", 64_KiB},
     Row{"**/torch/version.py", 64_KiB},
-    // The SDK, and the libc that a dynamic boot is loaded with.
-    Row{"opt/apache/beam/boot", 64_MiB},
+    // The SDK. Of programs and libraries the parts that a loader reads are kept, elf_parts.hpp.
     Row{"opt/apache/beam/tars/apache-beam.tar.gz", 64_MiB},
-    Row{"**/libc.so.6", 16_MiB},
-    Row{"**/libc-2.*.so", 16_MiB},
 };
 
 constexpr std::string_view licenses_pattern = "usr/share/doc/*/copyright";

@@ -167,8 +167,8 @@ TEST_CASE("The standard captures keep what facts ask for") {
   const LayerIndex index = read_one(tar_of(input), standard_captures({"/opt//start"}));
   Strings kept;
   for (const auto& [position, content] : index.captures) kept.push_back(index.entries[position].path);
-  CHECK(kept == Strings{"usr/lib/python3/dist-packages/x-1.dist-info/METADATA", "usr/lib/python3/dist-packages/x-1.dist-info/RECORD", "etc/passwd", "opt/venv/pyvenv.cfg", "usr/lib/x86_64-linux-gnu/libc.so.6", "opt/start",
-                        "usr/local/bin/run", "entry.sh", "opt/apache/beam/boot"});
+  CHECK(kept == Strings{"usr/lib/python3/dist-packages/x-1.dist-info/METADATA", "usr/lib/python3/dist-packages/x-1.dist-info/RECORD", "etc/passwd", "opt/venv/pyvenv.cfg", "opt/start",
+                        "usr/local/bin/run", "entry.sh"});
   const LayerIndex large = read_one(tar_of({file("a.dist-info/METADATA", std::string(2 << 20, 'm')), file("etc/passwd", std::string(2 << 20, 'p'))}), standard_captures({}));
   CHECK(large.captures.size() == 1);
   CHECK(large.captures.at(0).size() == 1 << 20);
