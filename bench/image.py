@@ -178,7 +178,13 @@ def beam(layer):
             program += stream.read()
         if len(program) > 10 * MB:
             break
-    layer.text("opt/apache/beam/boot", program, 0o755)
+    layer.text("opt/apache/beam/boot", program[:10 * MB], 0o755)
+    sdist = io.BytesIO()
+    with tarfile.open(fileobj=sdist, mode="w:gz") as tar:
+        entry, text = tarfile.TarInfo("apache_beam-2.66.0/PKG-INFO"), b"Metadata-Version: 2.1\nName: apache-beam\nVersion: 2.66.0\n"
+        entry.size = len(text)
+        tar.addfile(entry, io.BytesIO(text))
+    layer.text("opt/apache/beam/tars/apache-beam.tar.gz", sdist.getvalue())
     for number in range(LICENCES):
         layer.text(f"opt/apache/beam/third_party_licenses/package_{number:03}/LICENSE", "Apache License\n" * 200)
 

@@ -55,6 +55,13 @@ std::optional<Recipe> recipe_of_file(const std::string& path) {
 }
 
 /// The tests of --structure-test; faults in them end the run before any image is opened.
+/// Rules that are asked for by name and need no more than named paths are not to cost the whole image.
+Depth depth_of_rules(const VerifyOptions& options, Depth depth) {
+  const auto needs_all = [](const std::string& id) { return rule_named(id).reach == Reach::tree; };
+  if (options.select.empty() || std::any_of(options.select.begin(), options.select.end(), needs_all)) return depth;
+  return Depth::contract;
+}
+
 std::vector<StructureTests> structure_tests_of(const std::vector<std::string>& files) {
   constexpr std::uint64_t limit = 1 << 20;
   std::vector<StructureTests> all;
@@ -108,9 +115,9 @@ Subject verify_one(const std::string& name, const SourceOptions& source, const V
     if (image->config_comes_last()) describe();  // the view has read it all
     subject.depth = options.depth == "contract" ? Depth::contract : Depth::full;
     // Where every layer is needed anyway, several are read at once, not one for each question.
-    const bool needs_all = subject.depth == Depth::full && options.select.empty();
-    if (needs_all || options.reading.assurance == "full") root->read_all();
-    const Facts facts = facts_from_image(*image, *root, knowledge, subject.depth);
+    const Depth asked = depth_of_rules(options, subject.depth);
+    if (asked == Depth::full || options.reading.assurance == "full") root->read_all();
+    const Facts facts = facts_from_image(*image, *root, knowledge, asked);
 
     std::optional<Recipe> recipe = given;
     Case input{facts, knowledge, nullptr, false, {}, {}, {}, today};
