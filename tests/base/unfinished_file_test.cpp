@@ -105,10 +105,10 @@ TEST_CASE("more unfinished files than are looked after, and paths that are too l
 TEST_CASE("however a run that writes is interrupted, there is the old file or the new one", "[file][hostile]") {
   const Folder folder;
   const std::string content(1 << 20, 'x');
+  const auto handler = ::signal(SIGINT, SIG_DFL);  // not the test program's, from a child's first moment on
   for (int round = 0; round < 20; ++round) {
     const ::pid_t child = ::fork();
     if (child == 0) {
-      ::signal(SIGINT, SIG_DFL);
       std::vector<std::jthread> threads;
       for (int number = 0; number < 4; ++number) {
         threads.emplace_back([&, number] {
@@ -129,4 +129,5 @@ TEST_CASE("however a run that writes is interrupted, there is the old file or th
       CHECK(std::filesystem::file_size(folder.path + "/" + name) == content.size());
     }
   }
+  ::signal(SIGINT, handler);
 }
