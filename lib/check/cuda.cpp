@@ -222,6 +222,19 @@ std::vector<FrameworkFit> framework_fits(const Case& subject) {
   return fits;
 }
 
+bool runs_ptxas(const FrameworkFit& fit) {
+  const bool loads = fit.cuda == FrameworkFit::Cuda::tested || fit.cuda == FrameworkFit::Cuda::untested;
+  if (!loads || fit.library == FrameworkFit::Library::wrong || fit.library == FrameworkFit::Library::missing)
+    return false;
+  return fit.framework->name != "tensorflow" || *fit.framework->version >= *Version::parse("2.11");
+}
+
+std::string nvcc_package(const FrameworkFit& fit) {
+  std::string minor = cuda_minor(fit.toolkit->version ? *fit.toolkit->version : fit.build->cuda);
+  std::replace(minor.begin(), minor.end(), '.', '-');
+  return "cuda-nvcc-" + minor;
+}
+
 std::string framework_name(const Framework& framework) {
   const std::string name = framework.name == "tensorflow" ? "TensorFlow"
                            : framework.name == "torch"    ? "PyTorch"

@@ -60,6 +60,12 @@ struct FrameworkFit {
 /// base image brings together with its CUDA is its maker's matter.
 std::vector<FrameworkFit> framework_fits(const Case& subject);
 
+/// Whether it loads its CUDA and cuDNN and compiles with XLA, which runs ptxas. TensorFlow asks for it since 2.11.
+bool runs_ptxas(const FrameworkFit& fit);
+
+/// "cuda-nvcc-12-4": the package of NVIDIA's repository that brings ptxas for it.
+std::string nvcc_package(const FrameworkFit& fit);
+
 /// "TensorFlow 2.15.1".
 std::string framework_name(const Framework& framework);
 

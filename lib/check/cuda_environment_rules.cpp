@@ -394,15 +394,9 @@ Answer compiler_missing(const Case& subject) {
   }
   if (!build->conda.empty()) return Answer::not_applicable();
   for (const FrameworkFit& fit : framework_fits(subject)) {
-    const bool loads = fit.cuda == FrameworkFit::Cuda::tested || fit.cuda == FrameworkFit::Cuda::untested;
-    if (!loads || fit.library == FrameworkFit::Library::wrong || fit.library == FrameworkFit::Library::missing)
-      continue;
+    if (!runs_ptxas(fit)) continue;
     const Framework& framework = *fit.framework;
-    if (framework.name == "tensorflow" && *framework.version < *Version::parse("2.11")) continue;
-    const std::string minor = cuda_minor(fit.toolkit->version ? *fit.toolkit->version : fit.build->cuda);
-    std::string dashed = minor;
-    std::replace(dashed.begin(), dashed.end(), '.', '-');
-    const std::string package = "cuda-nvcc-" + dashed;
+    const std::string package = nvcc_package(fit);
     return Answer::finding(
         fmt::format("{} compiles with XLA, which runs ptxas and reads libdevice, and a {} flavour has neither",
                     framework_name(framework), fit.toolkit->flavour == CudaToolkit::Flavour::base ? "base" : "runtime"),

@@ -167,21 +167,15 @@ Answer compiler_in_image(const Case& subject) {
   const Fact<bool>& ptxas = subject.facts.ptxas();
   bool asked = false;
   for (const FrameworkFit& fit : framework_fits(subject)) {
-    const bool loads = fit.cuda == FrameworkFit::Cuda::tested || fit.cuda == FrameworkFit::Cuda::untested;
-    if (!loads || fit.library == FrameworkFit::Library::wrong || fit.library == FrameworkFit::Library::missing)
-      continue;
+    if (!runs_ptxas(fit) || fit.toolkit->from == CudaToolkit::From::wheels) continue;
     const Framework& framework = *fit.framework;
-    if (framework.name == "tensorflow" && *framework.version < *Version::parse("2.11")) continue;
-    if (fit.toolkit->from == CudaToolkit::From::wheels) continue;
     asked = true;
     if (ptxas.is_unknown()) return undecided_for("whether ptxas is in the image", ptxas);
     if (ptxas.is_known() && ptxas.value()) continue;
-    std::string dashed = cuda_minor(fit.toolkit->version ? *fit.toolkit->version : fit.build->cuda);
-    std::replace(dashed.begin(), dashed.end(), '.', '-');
     return Answer::finding(
         fmt::format("{} compiles with XLA, which runs ptxas and reads libdevice, and the image has no ptxas",
                     framework_name(framework)),
-        "RUN apt-get update && apt-get install -y --no-install-recommends cuda-nvcc-" + dashed,
+        "RUN apt-get update && apt-get install -y --no-install-recommends " + nvcc_package(fit),
         join_evidence({framework.evidence, fit.toolkit->evidence}));
   }
   return asked ? Answer::pass() : Answer::not_applicable();

@@ -130,22 +130,23 @@ bool target_matches(const Case& subject, const KnownIssue& row) {
   return compute && holds(row.gpu, *compute);
 }
 
-/// What pip says while it installs: an image that is there has been built.
-bool is_of_the_build(const KnownIssue& row) { return row.symptom.starts_with("No matching distribution found"); }
-
-/// The libraries of the wheels are where the loader looks in any case: a folder of them on its path, or links beside the
-/// framework (the remedy of TensorFlow's own documentation).
-bool wheels_are_on_path(const Case& subject) {
-  if (subject.kind != SubjectKind::image) return false;
-  const auto& folders = subject.facts.library_folders();
-  const bool folder = folders.is_known() && std::any_of(folders->begin(), folders->end(), [](const LibraryFolder& one) {
-                        return one.exists && one.path.ends_with("/nvidia/cudnn/lib");
-                      });
+/// What the row says to mend it has been done.
+bool is_mended(const Case& subject, const KnownIssue& row) {
+  if (!row.unless_on_path.empty()) {
+    const auto is_meant = [&](std::string_view folder) { return folder.ends_with("/" + row.unless_on_path); };
+    const std::vector<std::string> path = library_path(subject);
+    const auto& folders = subject.facts.library_folders();
+    const bool named = folders.is_known()
+                           ? std::any_of(folders->begin(), folders->end(),
+                                         [&](const LibraryFolder& one) { return one.exists && is_meant(one.path); })
+                           : std::any_of(path.begin(), path.end(), is_meant);
+    if (named) return true;
+  }
   const Interpreter* interpreter = subject.facts.worker_interpreter();
-  if (folder || interpreter == nullptr || !subject.facts.has_path) return folder;
+  if (interpreter == nullptr || !subject.facts.has_path) return false;
   for (const std::string& site : interpreter->site_packages) {
-    for (const char* library : {"/tensorflow/libcudnn.so.8", "/tensorflow/libcudnn.so.9"}) {
-      const Fact<bool> there = subject.facts.has_path(site + library);
+    for (const std::string& file : row.unless_there) {
+      const Fact<bool> there = subject.facts.has_path(site + "/" + file);
       if (there.is_known() && there.value()) return true;
     }
   }
@@ -164,8 +165,8 @@ bool is_of_another_build(const Case& subject, const KnownIssue& row) {
 
 std::optional<Answer::Found> match(const Case& subject, const KnownIssue& row) {
   if (!target_matches(subject, row)) return std::nullopt;
-  if (subject.kind == SubjectKind::image && is_of_the_build(row)) return std::nullopt;
-  if (row.id == "tf-2-16-no-gpu" && wheels_are_on_path(subject)) return std::nullopt;
+  if (subject.kind == SubjectKind::image && row.shows == "build") return std::nullopt;
+  if (is_mended(subject, row)) return std::nullopt;
   Answer::Found found;
   if (!row.python.empty()) {
     const Interpreter* interpreter = interpreter_of(subject);

@@ -8,7 +8,6 @@
 #include <memory>
 #include <set>
 
-#include "facts/elf.hpp"
 #include "facts/entrypoint.hpp"
 #include "facts/python_metadata.hpp"
 #include "facts/system.hpp"

@@ -4,7 +4,6 @@
 #include <string_view>
 
 #include "facts/commands.hpp"
-#include "facts/elf.hpp"
 #include "facts/python_version.hpp"
 #include "facts/system.hpp"
 

@@ -5,7 +5,6 @@
 #include "base/text.hpp"
 #include "facts/accounts.hpp"
 #include "facts/commands.hpp"
-#include "facts/elf.hpp"
 #include "facts/os_release.hpp"
 #include "facts/package_databases.hpp"
 

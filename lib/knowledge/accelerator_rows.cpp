@@ -162,6 +162,7 @@ std::string check_gpu(const GpuType& row) {
 
 std::string check_issue(const KnownIssue& row) {
   if (row.level != "error" && row.level != "warning") return unknown("level", row.level, "error and warning");
+  if (!row.shows.empty() && row.shows != "build") return unknown("shows", row.shows, "build");
   const std::size_t slash = row.rule.find('/');
   const auto is_word = [](std::string_view text) {
     return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
@@ -370,7 +371,9 @@ const TableSpec<KnownIssue>& spec_of() {
        optional<Type>("packages", &Type::packages), optional<Type>("python", &Type::python),
        optional<Type>("beam", &Type::beam), optional<Type>("cuda", &Type::cuda),
        optional<Type>("cuda_from", &Type::cuda_from), optional<Type>("gpu", &Type::gpu),
-       optional<Type>("tpu", &Type::tpu), required<Type>("symptom", &Type::symptom), required<Type>("fix", &Type::fix)},
+       optional<Type>("tpu", &Type::tpu), optional<Type>("shows", &Type::shows),
+       optional<Type>("unless_on_path", &Type::unless_on_path), optional<Type>("unless_there", &Type::unless_there),
+       required<Type>("symptom", &Type::symptom), required<Type>("fix", &Type::fix)},
       [](const Type& row) { return row.id; },
       check_issue,
       {}};

@@ -232,6 +232,9 @@ struct KnownIssue : Row {
   std::string cuda_from;  // "wheels", "base", ...; empty: any
   std::string gpu;        // compute capabilities: specifier set; empty: any, or none
   std::string tpu;        // how the TPU's type begins: "tpu-v6e", "tpu-" of any; empty: any target
+  std::string shows;      // "build": pip says it, so that an image that is there has got over it; empty: when it runs
+  std::string unless_on_path;             // a folder so named on the loader's path mends it: "nvidia/cudnn/lib"
+  std::vector<std::string> unless_there;  // and so does one of these files in site-packages
   std::string symptom;
   std::string fix;
 };

@@ -313,9 +313,10 @@ TEST_CASE("tensorflow-gpu where it is gone", "[rules][cuda]") {
 }
 
 TEST_CASE("known to be broken", "[rules][cuda]") {
-  const auto wheels = [](const std::string& tensorflow) {
+  const auto wheels = [](const std::string& tensorflow, const std::string& path = "/usr/local/nvidia/lib64") {
     return with([&](GpuWorker& w) {
       w.image = "python:3.11-slim";
+      w.library_path = path;
       w.frameworks = {bringing("tensorflow", tensorflow)};
       w.packages = {{"tensorflow", tensorflow}};
       w.cuda = {cuda_of("12.3", CudaToolkit::From::wheels)};
@@ -324,6 +325,10 @@ TEST_CASE("known to be broken", "[rules][cuda]") {
   };
   CHECK(all_of("cuda", wheels("2.16.1")) == "cuda/known-broken:error");
   CHECK(all_of("cuda", wheels("2.17.0")) == "");
+  // The remedy of the row itself.
+  const std::string remedy = "/usr/local/lib/python3.11/site-packages/nvidia/cudnn/lib:/usr/local/nvidia/lib64";
+  CHECK(said("cuda/known-broken", wheels("2.16.1", remedy)) != "error");
+  CHECK(said("cuda/known-broken", wheels("2.16.1", "/opt/cudnn/lib:/usr/local/nvidia/lib64")) == "error");
   CHECK(all_of("cuda", wheels("2.16.1"), {.accelerator = Accelerator::none}) == "");  // the row is about the GPU
   // With the CUDA of the base it works.
   CHECK(said("cuda/known-broken", tensorflow_on("2.16.1", "12.2.2", "8.9.6.50")) == "not applicable");

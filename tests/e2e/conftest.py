@@ -83,6 +83,13 @@ def registry(bases):
     return bases.mirror
 
 
+@pytest.fixture(scope="module")
+def certificates():
+    """An authority of this run, and what it signed for localhost."""
+    with bed.temporary_folder() as folder:
+        yield bed.Certificates(folder)
+
+
 @pytest.fixture(scope="session")
 def stand_ins():
     with stand_ins_module.stand_ins() as running:

@@ -17,6 +17,7 @@ import xml.etree.ElementTree
 import pytest
 
 import hostile
+from conftest import Result
 from hostile import Layer, file, folder, hardlink, header, image, long_file, member, pax, pax_record, symlink, tar
 
 SECONDS = 30  # more than any of these may take on a busy machine
@@ -41,7 +42,7 @@ os._exit(0)
 """
 
 
-class Run:
+class Run(Result):
     """A run within bounds. What it took of memory: `megabytes`."""
 
     def __init__(self, binary, arguments, environment=None, cwd=None, seconds=SECONDS):
@@ -54,15 +55,6 @@ class Run:
         self.out, self.err = done.stdout, done.stderr
         self.code, self.megabytes = map(int, os.read(reader, 100).split())
         os.close(reader)
-
-    @property
-    def report(self):
-        return json.loads(self.out)
-
-    @property
-    def subject(self):
-        (subject,) = self.report["subjects"]
-        return subject
 
     def __repr__(self):
         return f"exit code {self.code}, {self.megabytes:.0f} MB\n{self.out.decode(errors='replace')[:4000]}\n{self.err.decode(errors='replace')[:4000]}"

@@ -52,12 +52,6 @@ def nginx(upstream, certificates):
         front.requests = [json.loads(line) for line in (folder / "access.log").read_text().splitlines()]
 
 
-@pytest.fixture(scope="module")
-def certificates():
-    with bed.temporary_folder() as folder:
-        yield bed.Certificates(folder)
-
-
 @pytest.fixture(autouse=True)
 def say(say_stand_ins):
     say_stand_ins(STAND_IN)

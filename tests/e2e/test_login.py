@@ -178,12 +178,6 @@ def token_registry(storage, certificates):
 
 
 @pytest.fixture(scope="module")
-def certificates():
-    with bed.temporary_folder() as folder:
-        yield bed.Certificates(folder)
-
-
-@pytest.fixture(scope="module")
 def storage():
     with bed.temporary_folder() as folder:
         with bed.registry(storage=folder) as plain:

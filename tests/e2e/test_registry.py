@@ -29,12 +29,6 @@ def storage(bases):
     return bases.cache / "storage"
 
 
-@pytest.fixture(scope="module")
-def certificates():
-    with bed.temporary_folder() as folder:
-        yield bed.Certificates(folder)
-
-
 @pytest.fixture(autouse=True)
 def say(say_stand_ins):
     say_stand_ins(STAND_IN)

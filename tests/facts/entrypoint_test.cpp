@@ -4,7 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "facts/fake_image.hpp"
-#include "facts/small_elf.hpp"
+#include "layer/small_elf.hpp"
 
 using namespace imgforge;
 using namespace imgforge::test;

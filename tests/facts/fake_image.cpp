@@ -7,7 +7,7 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "facts/small_elf.hpp"
+#include "layer/small_elf.hpp"
 
 namespace imgforge::test {
 

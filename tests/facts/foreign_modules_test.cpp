@@ -5,7 +5,7 @@
 
 #include "base/text.hpp"
 #include "facts/fake_image.hpp"
-#include "facts/small_elf.hpp"
+#include "layer/small_elf.hpp"
 
 using namespace imgforge;
 using namespace imgforge::test;

@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "facts/elf.hpp"
+#include "layer/elf_file.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto elf = imgforge::read_elf({reinterpret_cast<const char*>(data), size});

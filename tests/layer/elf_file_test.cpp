@@ -1,5 +1,5 @@
 // What the loader takes from an ELF file, and that broken files are told from good ones.
-#include "facts/elf.hpp"
+#include "layer/elf_file.hpp"
 
 #include <elf.h>
 
@@ -8,7 +8,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "facts/small_elf.hpp"
+#include "layer/small_elf.hpp"
 
 using namespace imgforge;
 
